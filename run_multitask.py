@@ -12,7 +12,6 @@ From a script: `from run_multitask import Settings, run; cells = run(Settings(ta
 from __future__ import annotations
 
 import copy
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,12 +53,8 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
 
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
-    from report.cell import of_most_labels
-    from report.judging import judge_cells, to_json
-    from report.learning import learning_curves
-    from report.run_folder import COMPARISONS
-    from report.table import summary
-    from runtime.processes import is_main, join_processes
+    from report.table import conclusion
+    from runtime.processes import join_processes
 
     join_processes(settings.device)  # with torchrun; alone otherwise
     if settings.threads:
@@ -83,11 +78,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 folder.write_results(cells)
             del tuned  # its weights, before the next stage needs the memory
 
-        if is_main():
-            judged = judge_cells(of_most_labels(cells), opened.splits, folder)
-            folder.write_json(COMPARISONS, to_json(judged))
-            learning = learning_curves(cells, opened.splits, folder)
-            say(summary(cells, judged, learning, folder.path))
+        say(conclusion(cells, inputs.splits, folder))
     return cells
 
 
@@ -103,6 +94,7 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     from simcse.stage import read_notes, tuned_backbone
 
     settings, folder, untuned = opened.settings, opened.folder, opened.backbone
+    selection = opened.inputs.selection
     if stage.config is None:
         folder.link("backbones/none", untuned.folder)
         encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
@@ -110,10 +102,10 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
 
     def dev_score(encoder: SentenceEncoder) -> float:
-        return selection_score(encoder.encode_quietly, opened.selection)
+        return selection_score(encoder.encode_quietly, selection)
 
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
-        return pair_geometry(encoder.encode_quietly, opened.selection)
+        return pair_geometry(encoder.encode_quietly, selection)
 
     pretrain, name = stage.pretrain, f"{stage.pretrain}-{stage.seed}"
     say(f"tuning    {pretrain}, seed {stage.seed}")
@@ -123,8 +115,8 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
         opened.texts[pretrain],
         stage.config,
         opened.backbones,
-        dev_score=dev_score if opened.selection else None,
-        geometry=geometry if opened.selection else None,
+        dev_score=dev_score if selection else None,
+        geometry=geometry if selection else None,
         resume=settings.resume,
     )
     folder.link(f"backbones/{name}", path)
@@ -174,8 +166,6 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     )
     from heads.rates import choose_rate
     from heads.train import fit_heads
-    from report.run_folder import MODEL
-    from runtime.processes import apart, is_main
 
     settings, heads = opened.settings, training.heads
     head_tasks = [head_task_of(opened, head, tuned) for head in heads]
@@ -185,7 +175,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
     # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
-    labelled = opened.to_train_on[heads[0].cell.task]
+    labelled = opened.inputs.to_train_on[heads[0].cell.task]
     if parts := to_try(heads[0], labelled, bool(settings.rates)):
         (head,), (head_task,) = heads, head_tasks
         choice = choose_rate(
@@ -210,36 +200,11 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         epoch=choice.epoch if choice else None,
     )
 
-    if is_main():
-        results = [
-            FittedCell(head.cell, head_task, fitted, encoder, choice)
-            for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
-        ]
-        with apart():
-            write_training(opened, training, tuned, results, work)
-            if not training.frozen:
-                histories = {result.cell.task: result.fitted.history for result in results}
-                notes = {"heads": [head.cell.name for head in heads], "histories": histories}
-                encoder.save(work.folder / MODEL, notes)
-
-
-def add_costs_and_page(settings: Settings, say: Say) -> None:
-    """Measure what the encoders cost, and draw the page; the results stand whatever fails here."""
-    from report.costs import add_costs
-    from report.page.write import write_page
-
-    folder = settings.folder()
-    for what, command, work in (
-        ("costs", "cost", lambda: add_costs(folder, settings.cost_seconds, settings.device, say)),
-        ("page", "html", lambda: say(f"Report: {write_page(folder)} (open in a browser)")),
-    ):
-        try:
-            work()
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            logging.warning(
-                "no %s (%s); try again: python -m report %s %s", what, why, command, folder
-            )
+    results = [
+        FittedCell(head.cell, head_task, fitted, encoder, choice)
+        for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
+    ]
+    write_training(opened, training, tuned, results, work)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -249,11 +214,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
     import experiment.cells  # noqa: F401
-    from runtime.processes import is_main, leave_processes
+    from report.page.write import add_costs_and_page
+    from runtime.processes import leave_processes
 
     def work() -> None:
-        if run(settings, say) and is_main():
-            add_costs_and_page(settings, say)
+        if run(settings, say):
+            add_costs_and_page(settings.folder(), settings.cost_seconds, settings.device, say)
 
     try:
         return exit_code(work, INTERRUPTED)

@@ -3,6 +3,7 @@
 Reads: a student's tree and its public suite. The student's code runs in a process of its own.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from assignment.compare import NO_ANSWER, CaseResult, Suite, judge, read_suite
 from runtime.commands import exit_code
@@ -45,13 +47,7 @@ def main(
     prog: str = "python -m assignment check",
     here: Path = Path("."),
 ) -> int:
-    """Check what a command line names; return 0 if all cases pass, 1 if not, 2 for a wrong one.
-
-    Args:
-        argv: the words; None: the command line's.
-        prog: what the command is called.
-        here: the student's folder, unless another one is named.
-    """
+    """Check what a command line names; return 0 if all cases pass, 1 if not, 2 for a wrong one."""
     options = parse(CheckOptions, argv, prog=prog, description=ABOUT, epilog=EPILOG)
     return exit_code(lambda: _check(options, options.tree or here))
 
@@ -72,17 +68,8 @@ def check(
 ) -> list[CaseResult]:
     """Return what becomes of the cases of some parts of a suite, of all if none is named.
 
-    A case that ends Python, or takes too long, is told as wrong; those after it are not run.
-
-    Args:
-        folder: the suite's.
-        tree: the student's.
-        suite: as read from `folder`.
-        parts: names.
-        seconds: what a case may take; 0: any time.
-
-    Raises:
-        UserError: an unknown part.
+    A case that ends Python, or takes longer than `seconds`, is told as wrong; those after it are
+    not run.
     """
     known = [part["name"] for part in suite.about["parts"]]
     for name in parts:
@@ -90,26 +77,19 @@ def check(
             raise UserError(f"part {name!r}: unknown; one of {', '.join(known)}")
     cases = [c["name"] for c in suite.about["cases"] if not parts or c["part"] in parts]
     with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, str(DRIVER), str(folder), str(tree), out]
-        command += [word for name in cases for word in ("--case", name)]
-        done = subprocess.run([*command, "--seconds", str(seconds)], check=False)
+        spec: dict[str, Any] = {"tree": str(tree), "suite": str(folder), "out": out}
+        spec |= {"names": cases, "seconds": seconds}
+        done = subprocess.run([sys.executable, str(DRIVER), json.dumps(spec)], check=False)
         results = [result for result in judge(suite, Path(out)) if result.case in cases]
-        remarks = {path.name.split(".")[0]: path for path in Path(out).glob("*.remarks.txt")}
-        results = [
-            replace(r, remarks=remarks[r.case].read_text("utf-8")) if r.case in remarks else r
-            for r in results
-        ]
-    return _ended(results, done.returncode, seconds) if done.returncode else results
-
-
-def _ended(results: list[CaseResult], code: int, seconds: int) -> list[CaseResult]:
-    """Tell at which case Python ended: those after it have no answer."""
+        for number, result in enumerate(results):
+            if (path := Path(out, f"{result.case}.remarks.txt")).is_file():
+                results[number] = replace(result, remarks=path.read_text("utf-8"))
+    if not done.returncode:
+        return results
     limit = f", or took more than {seconds} s" if seconds else ""
-    reasons = chain([f"ended Python (exit code {code}){limit}"], repeat("not run"))
-    return [
-        replace(result, reason=next(reasons)) if result.reason == NO_ANSWER else result
-        for result in results
-    ]
+    # The first case without an answer ended Python.
+    reasons = chain([f"ended Python (exit code {done.returncode}){limit}"], repeat("not run"))
+    return [replace(r, reason=next(reasons)) if r.reason == NO_ANSWER else r for r in results]
 
 
 def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:

@@ -18,10 +18,7 @@ BINS = 10
 def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> str:
     """Return the page of a class, one HTML document that refers to nothing outside.
 
-    Args:
-        everybody: at least one has a mark; those that the machine failed are listed apart.
-        about: the suite's suite.json.
-        sandbox: the name of the one in which the class was graded.
+    At least one has a mark; those that the machine failed are listed apart.
     """
     failed = [mark for mark in everybody if mark.machine]
     marks = [mark for mark in everybody if not mark.machine]

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from assignment.seen import seen
 from assignment.walk import open_plain
 from runtime.streams import printable
 
@@ -36,37 +35,23 @@ NO_ARRAY = np.array("none")
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of one case.
-
-    Attributes:
-        case, part: names.
-        passed: whether all arrays are as expected.
-        reason: "" or the first thing that is wrong.
-        mistakes: the known mistakes that give the same answers.
-        remarks: lines of what costs no points.
-    """
+    """What became of one case."""
 
     case: str
     part: str
     passed: bool
-    reason: str
-    mistakes: tuple[str, ...] = ()
-    remarks: str = ""
+    reason: str  # "" or the first thing that is wrong
+    mistakes: tuple[str, ...] = ()  # the known mistakes that give the same answers
+    remarks: str = ""  # lines of what costs no points
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite folder as read by `read_suite`.
+    """A suite folder as read by `read_suite`."""
 
-    Attributes:
-        about: the content of suite.json.
-        answers: case -> its expected arrays.
-        mistakes: mistake -> what it changes.
-    """
-
-    about: dict[str, Any]
-    answers: dict[str, Arrays]
-    mistakes: dict[str, Changes]
+    about: dict[str, Any]  # the content of suite.json
+    answers: dict[str, Arrays]  # case -> its expected arrays
+    mistakes: dict[str, Changes]  # mistake -> what it changes
 
     def cases_of(self, part: str) -> list[str]:
         return [case["name"] for case in self.about["cases"] if case["part"] == part]
@@ -121,12 +106,7 @@ def write_suite(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
 
 
 def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
-    """Return what became of every case of a suite, in its order.
-
-    Args:
-        suite: as `read_suite` returns it.
-        out_dir: what the driver wrote; nothing in it is trusted.
-    """
+    """Return what became of each case, by what the driver wrote; nothing of that is trusted."""
     found: dict[str, Arrays] = {}
     reasons: dict[str, str] = {}
     for case in suite.about["cases"]:
@@ -144,32 +124,21 @@ def judge_arrays(
     """Return what became of every case of a suite, in its order.
 
     Args:
-        suite: as `read_suite` returns it.
         found: case -> what was answered.
         unanswered: case -> why there is no answer, if it is known.
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
     reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in found.items()}
-    wrong = {*changes({case: suite.answers[case] for case in found}, found)}
-    causes = dict(_causes(suite, found, wrong))
+    causes = sorted(_causes(suite, found))
     results = []
     for case in suite.about["cases"]:
         name, reason = case["name"], reasons[case["name"]]
-        unknown = {array for of, array in wrong - causes.keys() if of == name}
-        hints = [seen(suite.answers[name], found[name], unknown)] if unknown else []
-        if unknown or (reason and name not in found):
-            # The same function, asked with less, may be right: the error comes with the more.
-            less = case.get("beyond", {})
-            hints += [
-                f"{easier} passes, without {less[easier]}" for easier in less if not reasons[easier]
-            ]
-        reason += "".join(f"; {hint}" for hint in hints if hint)
-        mistakes = dict.fromkeys(causes[unit] for unit in sorted(causes) if unit[0] == name)
+        mistakes = dict.fromkeys(mistake for unit, mistake in causes if unit[0] == name)
         results.append(CaseResult(name, case["part"], not reason, reason, tuple(mistakes)))
     return results
 
 
-def _causes(suite: Suite, found: dict[str, Arrays], wrong: set[Unit]) -> Iterator[tuple[Unit, str]]:
+def _causes(suite: Suite, found: dict[str, Arrays]) -> Iterator[tuple[Unit, str]]:
     """Yield wrong arrays that are those of a known mistake, and its name."""
     parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
     explained = {
@@ -178,7 +147,7 @@ def _causes(suite: Suite, found: dict[str, Arrays], wrong: set[Unit]) -> Iterato
         if mistake["part"] in parts
         and (units := _explained(suite.mistakes[mistake["name"]], found))
     }
-    for unit in wrong:
+    for unit in changes({case: suite.answers[case] for case in found}, found):
         fitting = {name: len(units) for name, units in explained.items() if unit in units}
         most = [name for name, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.
@@ -200,12 +169,7 @@ def _explained(changed: Changes, found: dict[str, Arrays]) -> set[Unit]:
 
 
 def changes(expected: dict[str, Arrays], found: dict[str, Arrays]) -> Changes:
-    """Return what is not as expected in the answers to some cases.
-
-    Args:
-        expected: case -> arrays, of these cases.
-        found: the same, without cases that raised.
-    """
+    """Return what is not as expected of some cases' arrays; a case that is not found raised."""
     changed: Changes = {}
     for case, wanted in expected.items():
         if case not in found:

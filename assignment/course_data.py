@@ -21,16 +21,9 @@ SENTENCES = ("wiki1m_for_simcse.txt", "nli_for_simcse.csv")
 
 
 def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> None:
-    """Write a student's data, and the labels of the test files.
+    """Write a student's data, and the labels of the test files, where the source has any.
 
-    Args:
-        source: a folder with the files; None makes synthetic ones, other than anybody else's.
-        student: where training, development and unlabelled test files go.
-        gold: where the labelled test files go, where the source has labels.
-        seed: of the synthetic data.
-
-    Raises:
-        DataError: a task's files are not in `source`, or cannot be read.
+    Without a source they are synthetic, other than anybody else's.
     """
     if source is None:
         with tempfile.TemporaryDirectory() as drawn:
@@ -47,11 +40,7 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
 
 
 def task_folders(source: Path) -> dict[str, Path]:
-    """Return the folder of each task's files, by the task's name.
-
-    Raises:
-        DataError: a task's training or development file is not in `source`.
-    """
+    """Return the folder of each task's files, by the task's name."""
     folders = {}
     for name in TASKS_GIVEN:
         task = TASKS[name]
@@ -72,20 +61,16 @@ def _write_task(folder: Path, task: Task, student: Path, gold: Path) -> None:
     if test.is_file():
         with open_file(test, "rt", encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file, delimiter="\t"))
-        if rows and task.label in rows[0]:
+        header = rows[0] if rows else []
+        if task.label in header:
             _copy(test, gold / task.files[2])
-        _write_unlabelled(rows, task, student / task.files[2])
+        # Number, id and texts alone: other columns tell the label, or what it depends on.
+        kept = [n for n, name in enumerate(header) if name in ("", "id", *task.texts)]
+        with (student / task.files[2]).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerows([[row[n] for n in kept] for row in rows])
 
 
 def _copy(source: Path, target: Path) -> None:
     with open_file(source) as file, target.open("wb") as copy:
         shutil.copyfileobj(file, copy)
-
-
-def _write_unlabelled(rows: list[list[str]], task: Task, path: Path) -> None:
-    """Write number, id and texts alone: other columns tell the label, or what it depends on."""
-    header = rows[0] if rows else []
-    kept = [n for n, name in enumerate(header) if name in ("", "id", *task.texts)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerows([[row[n] for n in kept] for row in rows])

@@ -1,12 +1,11 @@
 """Runs a student's functions on a suite's inputs and writes down what they return; judges nothing.
 
-    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...] [--[cpu-]seconds N]
+    python driver.py '{"tree": STUDENT_TREE, "suite": DIR, "out": DIR, ...}'   # and more of `run`
 
-Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
-if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
+Reads suite.json and inputs.npz, never the answers. Writes out/CASE.npz, or CASE.error.txt there if
+the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
 """
 
-import argparse
 import faulthandler
 import importlib.util
 import json
@@ -15,7 +14,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -49,10 +48,7 @@ class Given(dict[str, Tensor]):
     ) -> dict[str, Tensor]:
         """Return the gradients of what a function makes of inputs, no two numbers weighted alike.
 
-        Args:
-            function: of the inputs, in this order.
-            names: of the inputs.
-            module: if given, whether all of its weights have a gradient is told as well.
+        Of a module it is also told whether all of its weights have one.
         """
         leaves = {name: self[name].clone().requires_grad_() for name in names}
         # Copies may be changed in place, leaves may not.
@@ -86,37 +82,29 @@ class Given(dict[str, Tensor]):
 
     @contextmanager
     def own_work(self, *names: str) -> Iterator[None]:
-        """Let what students are to write themselves refuse to do it.
-
-        Args:
-            names: modules of other packages, and `torch.optim.CLASS`.
-        """
-        before: dict[str, Any] = {}
+        """Let what students are to write themselves refuse: modules, and `torch.optim.CLASS`."""
+        before: list[tuple[dict[str, Any], str, Any]] = []
         for name in names:
+            table: dict[str, Any] = sys.modules
+            key, refusing = name, _Refusing(name)
             if name.startswith("torch.optim."):
-                last = name.rpartition(".")[2]
-                before[name] = getattr(torch.optim, last)
-                setattr(torch.optim, last, _refusal(name))
-            else:
-                before[name] = sys.modules.get(name)
-                sys.modules[name] = _Refusing(name)
+                table = vars(torch.optim)
+                key, refusing = name.rpartition(".")[2], _refusal(name)
+            before.append((table, key, table.get(key)))
+            table[key] = refusing
         try:
             yield
         finally:
-            for name, real in before.items():
-                if name.startswith("torch.optim."):
-                    setattr(torch.optim, name.rpartition(".")[2], real)
-                elif real is None:
-                    del sys.modules[name]
+            for table, key, real in before:
+                if real is None:
+                    del table[key]
                 else:
-                    sys.modules[name] = real
+                    table[key] = real
 
     def number(self, name: str) -> Any:
-        """Return an input that is one number."""
         return self[name].item()
 
     def numbers(self, name: str) -> tuple[Any, ...]:
-        """Return an input that is a row of numbers."""
         return tuple(self[name].tolist())
 
     def config(self, **changes: Any) -> Any:
@@ -162,25 +150,23 @@ def _refusal(name: str) -> Any:
 
 
 def run(
-    suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
+    suite: str, out: str, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
 ) -> None:
-    """Run cases of a suite in the order of `names`, all of them if none is given.
+    """Run cases of a suite folder in the order of `names`, all of them if none is given.
 
     Args:
-        suite: folder with suite.json and inputs.npz.
-        out: folder for what they return; made if it is not there.
+        out: folder for what they return.
         seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
         cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
-    out.mkdir(parents=True, exist_ok=True)
     process, grading = os.getpid(), bool(cpu_seconds)
     if grading:
         signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
         with suppress(PermissionError):  # it leads a session, and so a group, already
             os.setpgid(0, 0)
-    cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
+    cases = json.loads(Path(suite, "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
-    with np.load(suite / "inputs.npz", allow_pickle=False) as stored:
+    with np.load(Path(suite, "inputs.npz"), allow_pickle=False) as stored:
         asked = [*(names or functions)]
         for number, name in enumerate(asked, 1):
             keys = [key for key in stored.files if key.startswith(f"{name}/")]
@@ -193,14 +179,14 @@ def run(
                 answers, remarks = answer(functions[name], inputs)
                 others = _go_on_alone(process, grading)
                 if remarks:
-                    (out / f"{name}.remarks.txt").write_text("\n".join(remarks), encoding="utf-8")
-                with (out / f"{name}.npz").open("wb") as file:
+                    Path(out, f"{name}.remarks.txt").write_text("\n".join(remarks), "utf-8")
+                with Path(out, f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
             except (Exception, SystemExit) as error:
                 others = _go_on_alone(process, grading)
                 words = in_words(error).encode("utf-8", "backslashreplace")  # or lone surrogates
-                (out / f"{name}.error.txt").write_bytes(words)
+                Path(out, f"{name}.error.txt").write_bytes(words)
             if others:
                 _begin_again(asked[number:])
     if grading:
@@ -234,13 +220,12 @@ def _begin_again(names: Sequence[str]) -> None:
     """Let a new Python ask what is left, as honest code may count on the workers that are gone."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    options = [word for word in sys.argv[1:] if not word.startswith("--case")]
+    spec = json.loads(sys.argv[1]) | {"names": names}
     sys.stdout.flush()
     sys.stderr.flush()
     if not names:
         os._exit(0)
-    command = [sys.executable, "-B", __file__, *options, *(f"--case={name}" for name in names)]
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, [sys.executable, "-B", __file__, json.dumps(spec)])
 
 
 def _too_long(seconds: float, *_: object) -> None:
@@ -248,10 +233,9 @@ def _too_long(seconds: float, *_: object) -> None:
 
 
 def answer(function: str, inputs: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the answers of a function of `cases/`, file.function; errors are the student's.
+    """Return the answers of a function of `cases/`, file.function, and remarks that cost no points.
 
-    Returns:
-        The arrays by name, and remarks: what costs no points but should be told.
+    What it raises is the student's.
     """
     given = Given((name, torch.tensor(array)) for name, array in inputs.items())
     # What a wrong answer draws is the same wherever it runs. (`torch.manual_seed` asks the
@@ -311,21 +295,13 @@ def import_from(tree: Path) -> None:
     importlib.invalidate_caches()
 
 
-def main(words: Iterable[str] | None = None) -> int:
-    """Run a command line; return 0, whatever the cases did."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suite", type=Path)
-    parser.add_argument("tree", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--case", action="append", default=[], metavar="NAME")
-    parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--cpu-seconds", type=float, default=0)
-    options = parser.parse_args(None if words is None else list(words))
+def main() -> None:
+    """Run what the command line says, whatever the cases do."""
+    spec = json.loads(sys.argv[1])
     sys.dont_write_bytecode = True
-    import_from(options.tree)
-    run(options.suite, options.out, options.case, options.seconds, options.cpu_seconds)
-    return 0
+    import_from(Path(spec.pop("tree")))
+    run(**spec)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

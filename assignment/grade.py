@@ -38,7 +38,7 @@ CLOCK = 10
 
 @dataclass(frozen=True)
 class GradeOptions:
-    """The options of `python -m assignment grade`."""
+    """The options of `grade`."""
 
     submissions: tuple[Path, ...] = option(
         (), "a folder or zip, or a folder of these", flag="submissions", metavar="SUBMISSION"
@@ -103,11 +103,7 @@ Exit codes: 0 done; 1 the solution does not get all points, or a bug in this pro
 
 
 def grade(options: GradeOptions) -> int:
-    """Grade what a command line names; return the exit code.
-
-    Raises:
-        UserError, OSError: no submission, no suite, no sandbox, or a folder that cannot be written.
-    """
+    """Grade what a command line names; return the exit code."""
     if not options.submissions:
         raise UserError("nothing to grade; give a submission, or a folder of submissions")
     try:
@@ -161,11 +157,7 @@ def _cores() -> int:
 
 
 def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
-    """Return the rows of test files in a folder, and task -> labels (N,) where there are any.
-
-    Raises:
-        DataError: it has none, or a file is broken.
-    """
+    """Return the rows of test files in a folder, and task -> labels (N,) where there are any."""
     gold = Gold(folder)
     read = {task: gold.labels(task, SPLIT) for task in CS224N}
     labels = {task: known for task, known in read.items() if known is not None}
@@ -179,11 +171,6 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
 
     Without all predictions, or with a fault in them, it says why there are none. No points depend
     on it.
-
-    Args:
-        mark: of a submission.
-        path: its folder or zip.
-        gold: as `open_gold` returns it.
     """
     if mark.fault or mark.machine:
         return mark

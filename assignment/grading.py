@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
@@ -27,8 +28,7 @@ from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
 from runtime.files import is_alive
 
-DRIVER = Path(__file__).parent / "driver.py"
-CASES = Path(__file__).parent / "cases"
+HERE = Path(__file__).parent
 # A run that is stopped gives no answer to the case it was at; the others get another run, and with
 # less time, so that no submission takes more than twice what one run may take.
 MOST_RUNS = 3
@@ -38,26 +38,16 @@ CASE = 1 / 8  # of a run's time, for one case
 
 @dataclass(frozen=True)
 class Exam:
-    """What all submissions of a class are graded with.
+    """What all submissions of a class are graded with."""
 
-    Attributes:
-        folder: of the hidden suite.
-        suite: its content.
-        files: what the assignment asks for.
-        starter: the tree that was handed out, None if the students' own is used.
-        limits: of each run.
-        isolation: of each run.
-        driver, cases: what calls the student's functions.
-    """
-
-    folder: Path
+    folder: Path  # of the hidden suite
     suite: Suite
-    files: tuple[str, ...]
-    starter: Path | None
-    limits: Limits
+    files: tuple[str, ...]  # what the assignment asks for
+    starter: Path | None  # the tree that was handed out; None: the student's own is used
+    limits: Limits  # of each run
     isolation: Isolation
-    driver: Path = DRIVER
-    cases: Path = CASES
+    driver: Path = HERE / "driver.py"
+    cases: Path = HERE / "cases"
 
 
 @contextmanager
@@ -86,10 +76,8 @@ def grade_class(
     """Yield the marks of submissions in their order, `jobs` at a time.
 
     One that cannot be graded is marked with its fault and stops no other; one that the machine
-    failed has no mark. When the caller is interrupted, all that runs is ended.
-
-    Args:
-        work: a folder for temporary ones, as `workplace` gives it.
+    failed has no mark. When the caller is interrupted, all that runs is ended. `work` is a folder
+    for temporary ones, as `workplace` gives it.
     """
     users: SimpleQueue[int] = SimpleQueue()
     for user in range(FIRST_USER, FIRST_USER + jobs):
@@ -101,8 +89,7 @@ def grade_class(
         try:
             return grade(submission, exam, work, user, stop)
         except (OSError, MachineError) as error:
-            cases = _unanswered(exam.suite, "")
-            return Mark(submission.name, cases, {}, [], machine=str(error))
+            return _not_run(submission, exam, machine=str(error))
         finally:
             users.put(user)
 
@@ -121,20 +108,14 @@ def grade(
     user: int = FIRST_USER,
     stop: threading.Event | None = None,
 ) -> Mark:
-    """Return the mark of a submission.
-
-    Args:
-        work: an existing folder for temporary ones.
-        user: where each submission has a user id of its own, the student's processes'.
-        stop: ends it early.
+    """Return the mark of a submission; when `stop` is set, it ends early.
 
     Raises:
         OSError: a folder cannot be made, or no process can be started.
         MachineError: the sandbox does not start, or the disk or the memory is full.
     """
     if submission.fault:
-        cases = _unanswered(exam.suite, submission.fault)
-        return Mark(submission.name, cases, {}, [], fault=submission.fault)
+        return _not_run(submission, exam, fault=submission.fault)
     place = Path(tempfile.mkdtemp(dir=work))
     own_user = user if exam.isolation.own_users else None
     try:
@@ -143,17 +124,18 @@ def grade(
         _delete(place)
 
 
-def _unanswered(suite: Suite, why: str) -> list[CaseResult]:
-    """Return the results of a submission that was not run, and the reason for each case."""
-    return [CaseResult(case["name"], case["part"], False, why) for case in suite.about["cases"]]
+def _not_run(submission: Submission, exam: Exam, fault: str = "", machine: str = "") -> Mark:
+    cases = exam.suite.about["cases"]
+    results = [CaseResult(case["name"], case["part"], False, fault) for case in cases]
+    return Mark(submission.name, results, {}, [], fault=fault, machine=machine)
 
 
 def _grade(
     submission: Submission, exam: Exam, user: int | None, place: Path, stop: threading.Event
 ) -> Mark:
-    left = intake.take_code(submission.tree, place / "tree", exam.files, exam.starter)
+    kit, suite, tree, answers = (place / name for name in ("kit", "suite", "tree", "answers"))
+    left = intake.take_code(submission.tree, tree, exam.files, exam.starter)
     _lay_out(exam, place, user)
-    answers = place / "answers"
     answers.mkdir(mode=0o700)
     parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}
     waiting = list(parts)
@@ -162,14 +144,19 @@ def _grade(
     for number in range(MOST_RUNS):
         if not waiting:
             break
-        folder = place / f"run{number}"
+        folder, out = place / f"run{number}", place / f"run{number}" / "out"
+        out.mkdir(parents=True)
+        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": str(out)}
+        spec |= {"names": waiting, "cpu_seconds": max(1.0, limits.cpu_seconds * CASE)}
+        command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
+        job = Job(command, folder, limits, (kit, suite, tree), user)
         _check_room(place, limits)
-        outcome = _run(waiting, folder, exam, limits, user, stop)
+        outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)
         if stop.is_set():
             raise MachineError("interrupted")
         seconds += outcome.seconds
-        answered = intake.take_answers(folder / "out", answers, waiting)
+        answered = intake.take_answers(out, answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             why = f"the process ended by itself with exit code {outcome.exit_code}"
@@ -212,21 +199,3 @@ def _lay_out(exam: Exam, place: Path, user: int | None) -> None:
             os.chmod(path, mode)
             if user is not None:
                 os.chown(path, -1, user)
-
-
-def _run(
-    cases: Sequence[str],
-    folder: Path,
-    exam: Exam,
-    limits: Limits,
-    user: int | None,
-    stop: threading.Event,
-) -> sandbox.Outcome:
-    place, out = folder.parent, folder / "out"
-    out.mkdir(parents=True)
-    kit, suite, tree = (place / name for name in ("kit", "suite", "tree"))
-    words = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
-    words += [f"--cpu-seconds={max(1.0, limits.cpu_seconds * CASE)}"]
-    words += [f"--case={case}" for case in cases]
-    job = Job(tuple(map(str, words)), folder, limits, (kit, suite, tree), user)
-    return sandbox.run(job, exam.isolation, stop)

@@ -15,8 +15,7 @@ def write_handout(
 ) -> None:
     """Write handout.md with its figures to the student's folder, and the rubric.
 
-    Args:
-        ai_usage: whether students hand in a page on their use of AI, which lies there to fill in.
+    With `ai_usage` students are given a page on their use of AI, to fill in.
     """
     content: dict[str, Any] = {
         "parts": parts,
@@ -36,9 +35,7 @@ def write_handout(
 
 def _asked(part: Part) -> dict[str, str]:
     """Return case -> what it asks, in a line."""
-    if not part.cases:
-        return {}
-    module = importlib.import_module(f"assignment.cases.{part.file}")
+    module = importlib.import_module(f"assignment.cases.{part.file}") if part.cases else None
     return {case: getattr(module, case).__doc__.split("\n")[0] for case in part.cases}
 
 

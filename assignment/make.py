@@ -73,8 +73,7 @@ def _make(options: MakeOptions) -> None:
 def secrets_of(term_seed: int | None = None) -> dict[str, int]:
     """Return what each part of an assignment is drawn from, 128 bits that tell of no other.
 
-    Args:
-        term_seed: for tests, what all of them follow from.
+    For tests all of them follow from a term's seed.
     """
     names = ("public", "hidden", "data")
     if term_seed is None:
@@ -89,18 +88,7 @@ def make(
     data: Path | None = None,
     ai_usage: bool = False,
 ) -> None:
-    """Write an assignment.
-
-    Args:
-        out: the folder, which appears whole or not at all.
-        names: of the parts, none for all.
-        keys: as `secrets_of` returns them.
-        data: as for `course_data.write_data`.
-        ai_usage: hand out a page on the use of AI, too.
-
-    Raises:
-        UserError: an unknown part, no data, or a folder of other things in the way.
-    """
+    """Write an assignment of some parts, or of all; the folder appears whole or not at all."""
     # What draws, runs and renders imports slow libraries.
     from assignment.course_data import task_folders, write_data
     from assignment.handout import write_handout

@@ -4,7 +4,6 @@ Source: Gradescope's autograder specification, "Output format".
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,27 +17,16 @@ from runtime.streams import printable
 
 @dataclass(frozen=True)
 class Mark:
-    """What one submission earned.
-
-    Attributes:
-        name: the submission's.
-        results: one per case of the suite.
-        stops: case -> what ended the run that was at it.
-        left: what was not taken from the submission.
-        seconds: of all runs.
-        fault: why it cannot be graded, which earns nothing; "" if it can.
-        machine: why the machine could not grade it, which is no mark at all; "" if it could.
-        leaderboard: name -> value, of predictions that were handed in.
-    """
+    """What one submission earned."""
 
     name: str
-    results: list[CaseResult]
-    stops: dict[str, str]
-    left: list[str]
-    seconds: float = 0.0
-    fault: str = ""
-    machine: str = ""
-    leaderboard: dict[str, float] = field(default_factory=dict)
+    results: list[CaseResult]  # one per case of the suite
+    stops: dict[str, str]  # case -> what ended the run that was at it
+    left: list[str]  # what was not taken from the submission
+    seconds: float = 0.0  # of all runs
+    fault: str = ""  # why it cannot be graded, which earns nothing
+    machine: str = ""  # why the machine could not grade it, which is no mark at all
+    leaderboard: dict[str, float] = field(default_factory=dict)  # of predictions handed in
 
 
 def total(mark: Mark, about: dict[str, Any], part: str | None = None) -> float:
@@ -55,8 +43,6 @@ def most(about: dict[str, Any]) -> float:
 
 def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
     """Return what is wrong with a case in words, its likely cause too; "" if it passed."""
-    if result.passed:
-        return ""
     says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
     parts = [result.reason, mark.stops.get(result.case, "")]
     parts += [f"Likely cause: {says[name]}" for name in result.mistakes]
@@ -64,43 +50,34 @@ def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
 
 
 def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
-    """Return what Gradescope reads from results.json.
-
-    Args:
-        mark: of one submission.
-        about: the suite's suite.json.
-    """
-    parts = {part["name"]: (number, part) for number, part in enumerate(about["parts"], 1)}
-    seen: Counter[str] = Counter()
-    tests = []
-    for case, result in zip(about["cases"], mark.results, strict=True):
-        number, part = parts[case["part"]]
-        seen[part["name"]] += 1
-        tests.append(
-            {
-                "name": f"{part['title']}: {case['name']}",
-                "number": f"{number}.{seen[part['name']]}",
-                "score": case["points"] if result.passed else 0,
-                "max_score": case["points"],
-                "status": "passed" if result.passed else "failed",
-                "visibility": part["visibility"],
-                "output": why(mark, about, result),
-            }
+    """Return what Gradescope reads from results.json."""
+    pairs = [*zip(about["cases"], mark.results, strict=True)]
+    tests = [
+        {
+            "name": f"{part['title']}: {case['name']}",
+            "number": f"{number}.{place}",
+            "score": case["points"] if result.passed else 0,
+            "max_score": case["points"],
+            "status": "passed" if result.passed else "failed",
+            "visibility": part["visibility"],
+            "output": why(mark, about, result),
+        }
+        for number, part in enumerate(about["parts"], 1)
+        for place, (case, result) in enumerate(
+            (pair for pair in pairs if pair[0]["part"] == part["name"]), 1
         )
+    ]
     lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     if mark.fault or mark.machine:
         lines = [f"Not marked: {mark.fault or mark.machine}"]
-    results = {
+    results: dict[str, Any] = {
         "execution_time": round(mark.seconds),
         "output": "\n".join(lines),
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": tests,
     }
-    if mark.machine:  # without a score, and without tests, Gradescope tells that grading failed
-        del results["tests"]
-    else:
-        results["score"] = total(mark, about)
+    if not mark.machine:  # without a score and tests Gradescope tells that grading failed
+        results |= {"score": total(mark, about), "tests": tests}
     if mark.leaderboard:
         results["leaderboard"] = [
             {"name": name, "value": value, "order": "desc"}

@@ -24,36 +24,18 @@ def seed_of(key: int, purpose: str) -> int:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake: a small change of our own code, and the words for a student who made it.
+    """A known mistake: a small change of our own code, and the words for a student who made it."""
 
-    Attributes:
-        name: unique among all parts.
-        place: the function.
-        old: text of its body, which occurs there once; indented as if the body were not. "": all.
-        new: what stands there instead.
-        says: the likely cause, as the student is told.
-    """
-
-    name: str
+    name: str  # unique among all parts
     place: str
-    old: str
-    says: str
-    new: str = ""
+    old: str  # text of the function's dedented body, which occurs there once; "": all of it
+    says: str  # the likely cause, as the student is told
+    new: str = ""  # what stands there instead
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part.
-
-    Attributes:
-        name: as on the command line.
-        title: as in the hand-out.
-        week: of the schedule.
-        file: `cases/FILE.py` has its cases.
-        cases: function of that file -> points.
-        open_points: for what an instructor marks by hand.
-        figure: of the hand-out, a file of `templates/`.
-    """
+    """One part; `parts.toml` describes the fields."""
 
     name: str
     title: str
@@ -65,12 +47,10 @@ class Part:
 
     @property
     def points(self) -> int:
-        """Return what the whole part is worth."""
         return sum(self.cases.values()) + self.open_points
 
     @property
     def introduction(self) -> str:
-        """Return the paragraph that the part begins with."""
         return self._sections[0].strip()
 
     @cached_property
@@ -81,7 +61,6 @@ class Part:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Return the functions that students write."""
         return tuple(self.tasks)
 
     @cached_property
@@ -110,11 +89,7 @@ PARTS = _read_parts()
 
 
 def chosen_parts(names: Sequence[str] = ()) -> list[Part]:
-    """Return the parts of these names in the assignment's order; of no name, all.
-
-    Raises:
-        UserError: an unknown name.
-    """
+    """Return the parts of these names in the assignment's order; of no name, all."""
     for name in names:
         if name not in PARTS:
             raise UserError(f"part {name!r}: unknown; one of {', '.join(PARTS)}")

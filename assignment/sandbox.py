@@ -59,15 +59,10 @@ for path in json.load(open("../paths.json")):
 
 @dataclass(frozen=True)
 class Isolation:
-    """How commands are kept apart from this machine.
+    """How commands are kept apart from this machine."""
 
-    Attributes:
-        name: of the way, "none" without one.
-        own_users: each command has a user id of its own, as root can give it.
-    """
-
-    name: str
-    own_users: bool = False
+    name: str  # of the way, "none" without one
+    own_users: bool = False  # each command has a user id of its own, as root can give it
 
     @property
     def way(self) -> Way | None:
@@ -76,26 +71,19 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended.
+    """How a command ended."""
 
-    Attributes:
-        exit_code: 128 + n if signal n ended it.
-        seconds: wall clock.
-        stopped: what was used up, as "seconds" or "memory"; "" if it ended by itself.
-        output: the beginning of stdout and stderr.
-    """
-
-    exit_code: int
-    seconds: float
-    stopped: str
-    output: str = field(repr=False)
+    exit_code: int  # 128 + n if signal n ended it
+    seconds: float  # wall clock
+    stopped: str  # what was used up, as "seconds" or "memory"; "" if it ended by itself
+    output: str  # the beginning of stdout and stderr
 
 
 def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) -> Isolation:
     """Return the first way that works here and hides the answers, found out by trying.
 
     Args:
-        asked: the name of the only way to try; any if empty.
+        asked: the name of the only way to try; "": of any.
         hidden: folders that no student's code may open.
         alone: one submission is graded, not a class: only then another user is isolation enough,
             since users can leave notes for one another.
@@ -126,11 +114,7 @@ def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) ->
 
 
 def fault_of(isolation: Isolation, hidden: Sequence[Path] = ()) -> str:
-    """Return why a way of isolation will not do, "" if it will: Python runs, and opens no answers.
-
-    Args:
-        hidden: folders; nothing in them may be opened.
-    """
+    """Return why a way of isolation will not do, "" if it runs Python and hides `hidden`."""
     if isolation.way is USER and not isolation.own_users:
         return "root as root is not kept from anything"
     paths = [str(folder.resolve()) for folder in hidden]
@@ -160,10 +144,7 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
 
     Its environment is fixed and small, its home and its temporary files lie in folder/scratch.
 
-    Args:
-        job: what to run.
-        isolation: as `choose` returns it.
-        stop: ends the command when it is set.
+    When `stop` is set, it ends.
 
     Raises:
         OSError: the folder cannot be used, or no process can be started.
@@ -215,24 +196,21 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     return Outcome(process.returncode, seconds, stopped, output.decode("utf-8", "replace"))
 
 
+@dataclass
 class _Watch:
     """Reads a process's output and looks after what its whole tree uses."""
 
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        folder: Path,
-        limits: Limits,
-        stop: threading.Event,
-    ):
-        self.process, self.folder, self.limits, self.stop = process, folder, limits, stop
-        self.output = bytearray()
-        self.written = 0
-        self.exceeded = ""
-        self.kills = _out_of_memory_kills()
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+    limits: Limits
+    stop: threading.Event
+    output: bytearray = field(default_factory=bytearray)
+    written: int = 0
+    exceeded: str = ""
+    kills: int = field(default_factory=lambda: _out_of_memory_kills())
 
     def until_the_end(self, deadline: float) -> None:
-        """Return when the process has ended or has used up what it may."""
+        """Watch until the process has ended or has used up what it may."""
         assert self.process.stdout is not None
         handle = self.process.stdout.fileno()
         os.set_blocking(handle, False)

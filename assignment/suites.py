@@ -31,8 +31,7 @@ Asked = tuple[dict[str, Arrays], dict[str, str]]
 class Draw:
     """What the inputs of a case are drawn from: the same seed draws the same sizes and weights.
 
-    Args:
-        seed: of all draws.
+    Both bounds of a size are included; `sizes` are different numbers.
     """
 
     config = BertConfig  # of an encoder of some sizes
@@ -41,19 +40,15 @@ class Draw:
         self.random = np.random.default_rng(seed)
 
     def size(self, least: int, most: int) -> int:
-        """Return a whole number, both bounds included."""
         return int(self.random.integers(least, most + 1))
 
     def sizes(self, count: int, least: int, most: int) -> np.ndarray:
-        """Return `count` different whole numbers, (count,) int64, both bounds included."""
         return self.random.choice(np.arange(least, most + 1), count, replace=False)
 
     def floats(self, *shape: int, scale: float = 1.0) -> np.ndarray:
-        """Return normal numbers, float32."""
         return (scale * self.random.standard_normal(shape)).astype(np.float32)
 
     def ints(self, below: int, *shape: int) -> np.ndarray:
-        """Return whole numbers from 0 on, int64."""
         return self.random.integers(0, below, shape)
 
     def weights(self, module: nn.Module) -> Arrays:
@@ -73,16 +68,8 @@ def write_suites(
     """Write the public and the hidden suite, in both of which every known mistake shows.
 
     By chance a mistake can give the right answers, or those of another one: then everything is
-    drawn again, by the next of a row of seeds that follows from its key.
-
-    Args:
-        folders: "public" and "hidden" -> where.
-        parts: those of the assignment.
-        keys: "public" and "hidden" -> what is drawn from.
-        work: an empty folder.
-
-    Raises:
-        UserError: the reference fails at one of its own cases, or no draw shows all mistakes.
+    drawn again, by the next of a row of seeds that follows from its key. Folders and keys are those
+    of "public" and "hidden"; `work` is an empty folder.
     """
     write_tree(work / "tree", parts, solved=True)
     compileall.compile_dir(work / "tree", quiet=1)  # once, and not again for every mistake
@@ -104,19 +91,13 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
     """Return what is asked: each case with its own sizes, weights and, hidden, name.
 
     Args:
-        parts: those of the assignment.
-        key: of everything that is drawn.
         visibility: "public" or "hidden".
         number: of the draw; each is another.
-
-    Returns:
-        The content of suite.json, and case -> its inputs.
     """
     hidden = visibility == "hidden"
     seed = seed_of(key, f"{visibility} {number}" if number else visibility)
     cases: list[dict[str, Any]] = []
     inputs: dict[str, Arrays] = {}
-    names: dict[tuple[str, str], str] = {}
     for part in parts:
         module = importlib.import_module(f"assignment.cases.{part.file}") if part.cases else None
         for function, points in part.cases.items():
@@ -124,11 +105,8 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
             name = f"{part.name}-{function.replace('_', '-')}"
             if hidden:
                 name += f"-{own_seed:x}"[:7]
-            about: dict[str, Any] = {"name": name, "part": part.name, "points": points}
+            about = {"name": name, "part": part.name, "points": points}
             cases.append({**about, "function": f"{part.file}.{function}"})
-            names[part.name, function] = name
-            if less := getattr(module, "BEYOND", {}).get(function):
-                cases[-1]["beyond"] = {names[part.name, less[0]]: less[1]}
             values = getattr(module, f"draw_{function}")(Draw(own_seed))
             inputs[name] = {key: np.asarray(value) for key, value in values.items()}
     about = {
@@ -152,11 +130,7 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
 
 
 def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[Suite]:
-    """Return suites: what a tree answers as it is, and with each mistake in turn.
-
-    Raises:
-        UserError: the tree, which is solved, does not answer a case.
-    """
+    """Return suites: what a tree answers as it is, and with each mistake in turn."""
     suites = []
     for (about, _), (answers, raised) in zip(drawn, ask(tree, drawn), strict=True):
         for name, why in raised.items():

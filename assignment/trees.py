@@ -37,13 +37,7 @@ ELSEWHERE = {
 
 
 def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
-    """Write a tree of code.
-
-    Args:
-        folder: where to; made if it is not there.
-        parts: those of the assignment; what belongs to others stays solved.
-        solved: keep these parts' solutions, too, as the reference does.
-    """
+    """Write a tree with holes in place of parts' solutions, or solved, as the reference is."""
     cases = {f"assignment/cases/{part.file}.py" for part in parts if part.cases}
     at_the_top = {*PROGRAMS, *asked_files(part.name for part in parts)}
     for name in (*tree_files(), *cases):
@@ -75,11 +69,7 @@ def mistaken(tree: Path, mistake: Mistake) -> Iterator[None]:
 
 
 def with_mistake(source: str, mistake: Mistake) -> str:
-    """Return a file with a mistake in it.
-
-    Raises:
-        UserError: the function's body does not hold the text to replace exactly once.
-    """
+    """Return a file with a mistake in it."""
     name = mistake.place.partition(":")[2]
     first, end = body_of(source, name)
     body = textwrap.dedent("\n".join(source.splitlines()[first:end]))
@@ -130,13 +120,9 @@ def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
 
 
 def with_hole(source: str, name: str, message: str, text: str) -> str:
-    """Return a file with a hole in place of a function's body.
+    """Return a file with a hole in place of a function's body, which raises a message.
 
-    Args:
-        source: Python code.
-        name: of the function.
-        message: what the hole raises.
-        text: the task's, for a comment above.
+    A task's text is a comment above.
     """
     comment = []
     width = WIDTH - 4 * len(name.split(".")) - len("# ")
@@ -159,12 +145,7 @@ def with_body(source: str, name: str, body: Sequence[str]) -> str:
 def body_of(source: str, name: str) -> tuple[int, int]:
     """Return the lines of a function below its docstring, comments included: first and end, from 0.
 
-    Args:
-        source: Python code.
-        name: `function` or `Class.method`.
-
-    Raises:
-        UserError: there is no such function.
+    The name is `function` or `Class.method`.
     """
     node: ast.AST = ast.parse(source)
     for word in name.split("."):

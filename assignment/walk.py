@@ -16,10 +16,8 @@ def files_below(
     """Yield what is below a folder and no folder itself, in order; links are not followed.
 
     Unlike `os.walk` up to Python 3.11 it does not recurse: a thousand folders in each other are
-    made in a moment, and would end the program that looks at them.
-
-    Args:
-        skip: whether to leave out a folder, by its name.
+    made in a moment, and would end the program that looks at them. Folders that `skip` names are
+    left out.
     """
     waiting = [os.fspath(folder)]
     while waiting:

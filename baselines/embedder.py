@@ -46,13 +46,8 @@ def of_encoder(
     """Return an encoder as an Embedder; the encoder itself is left as it is.
 
     Args:
-        encoder: tuned or not.
-        name: of the row.
         pooling: one of minbert.config.POOLINGS; None keeps the encoder's own.
         reading: how it embeds texts (the evaluation keeps vectors on disk); None: it encodes them.
-
-    Raises:
-        CheckpointError: pooling `cls` for a model without a pooler.
     """
     # The same weights under another pooling, and no second copy of them.
     view = copy.copy(encoder)
@@ -77,6 +72,5 @@ def similarities(embedder: Embedder, first: Sequence[str], second: Sequence[str]
     """Return an Embedder's similarity of each of N pairs, (N,): its own, or the cosine."""
     if embedder.compare is not None:
         return embedder.compare(first, second)
-    if embedder.embed is None:
-        raise ValueError(f"{embedder.name}: has neither vectors nor similarities")
+    assert embedder.embed is not None, "an Embedder has vectors or similarities"
     return cosines(embedder.embed(first), embedder.embed(second))

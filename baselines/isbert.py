@@ -179,10 +179,7 @@ def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]
     The Jensen-Shannon estimator (paper, equation 2; Hjelm et al. 2019) with the dot product as its
     discriminator T, as in the published code: the mean of sp(-T) over tokens with their own
     sentence, plus the mean of sp(T) over tokens with every other, where sp(x) = log(1 + e^x).
-
-    Args:
-        features: (B, T, H) of tokens.
-        real: (B, T), which of them are.
+    `features` (B, T, H) are of tokens, of which some are `real`, (B, T).
     """
     sentences = mean_features(features, real)  # (B, H)
     tokens = features[real]  # (all tokens, H)

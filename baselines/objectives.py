@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from baselines.isbert import MutualInformation
 from data.examples import DataError, SentencePair
-from data.nli import NLI_LABELS, iter_nli
 from data.overlap import Seen, noted
+from data.published import NLI_LABELS, iter_nli
 from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch
@@ -36,13 +36,9 @@ def labelled_pairs(
     max_length: int,
     seen: Seen | None = None,
 ) -> ContrastiveData:
-    """Return both sentences of each pair as views, (n, 2), with the pair's class.
+    """Return both sentences of each labelled pair as views, (n, 2), with the pair's class.
 
-    Args:
-        pairs: labelled; read as a stream.
-        tokenizer: of the encoder.
-        max_length: longer sentences are cut to this many tokens.
-        seen: where to note the texts while reading, for the leak audit.
+    The texts are noted in `seen` while they are read, for the leak audit.
     """
     labels = array("b")
 
@@ -62,8 +58,6 @@ def bags(
     sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
 ) -> ContrastiveData:
     """Return each sentence, itself again, and NEGATIVES others drawn at random, (n, 9).
-
-    Args: as for `labelled_pairs`.
 
     Raises:
         DataError: a single sentence, which has no others.

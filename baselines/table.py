@@ -23,10 +23,9 @@ def baselines(
     glove: Path | None = None,
     reading: Callable[[SentenceEncoder], Embed] | None = None,
 ) -> list[Embedder]:
-    """Return what needs no training of the encoder, in table order.
+    """Return what needs no training of the encoder, in table order; it is left as it is.
 
     Args:
-        encoder: untuned; it is left as it is.
         name: of the encoder, the first word of its rows.
         glove: a file of static vectors in GloVe's text format, if there is one.
         reading: as for `of_encoder`.

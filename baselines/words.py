@@ -177,9 +177,6 @@ def static_file(path: Path, name: str) -> Embedder:
     """Return the mean of a file's word vectors as an Embedder.
 
     Its `adapt` reads the vectors of a whole set in one pass over the file.
-
-    Raises:
-        DataError: when it is used: see `StaticVectors.read`.
     """
     vectors = StaticVectors(path)
 

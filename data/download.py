@@ -75,10 +75,10 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:
                     return target
                 logger.warning("%s: %s; downloading it again", target, problem)
             resumed = part.is_file()
-            remote = _transfer(remote, part, ATTEMPTS)
+            remote = _transfer(remote, part)
             if resumed and fault(remote, part):  # its beginning was of another version
                 part.unlink()
-                remote = _transfer(remote, part, ATTEMPTS)
+                remote = _transfer(remote, part)
             if problem := fault(remote, part):
                 part.unlink()
                 raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
@@ -110,24 +110,24 @@ def fault(remote: RemoteFile, path: Path) -> str | None:
     return None
 
 
-def _transfer(remote: RemoteFile, part: Path, attempts: int) -> RemoteFile:
+def _transfer(remote: RemoteFile, part: Path) -> RemoteFile:
     """Fill the part file in a few attempts; return what it should then hold.
 
     Raises:
         DownloadError: the server refuses, or every attempt broke off.
     """
-    try:
-        version = _on_hub(remote, part) if remote.hub else remote
-        _continue(version, part)
-        return version
-    except _BrokenTransfer as error:
-        if attempts <= 1:
-            raise DownloadError(
-                f"{remote.url}: {error} ({ATTEMPTS} attempts); check the network and run again to "
-                "resume"
-            ) from error
-    time.sleep(RETRY_PAUSE)
-    return _transfer(remote, part, attempts - 1)
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(RETRY_PAUSE)
+        try:
+            version = _on_hub(remote, part) if remote.hub else remote
+            _continue(version, part)
+            return version
+        except _BrokenTransfer as error:
+            broken = error
+    raise DownloadError(
+        f"{remote.url}: {broken} ({ATTEMPTS} attempts); check the network and run again to resume"
+    ) from broken
 
 
 def _on_hub(remote: RemoteFile, part: Path) -> RemoteFile:

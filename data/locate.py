@@ -32,11 +32,7 @@ class MissingSet(DataError):
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; `bundled` ships, and `cs224n` is downloaded if absent.
-
-    Raises:
-        DataError: it cannot be downloaded.
-    """
+    """Return the folder of CS224N files; `bundled` ships, and `cs224n` is downloaded if absent."""
     if Path(name).is_dir() or name not in ("bundled", "cs224n"):
         return Path(name)
     if name == "bundled":
@@ -49,18 +45,14 @@ def data_folder(name: str) -> Path:
 def training_file(
     pretrain: str, source: str, named: str | None, folder: Path, flag: str = ""
 ) -> Path:
-    """Return the training file of an objective: the one named, or where downloads put it.
+    """Return the training file of an objective: the one `named`, or where downloads put it.
 
     Args:
         pretrain: the objective, as on the command line.
-        source: the data set of SOURCES that was published for it, or the name of a file that is
-            not to be downloaded.
+        source: the data set of SOURCES that was published for it, or a file that is not downloaded.
         named: the file that the command line names, if any.
         folder: the data folder, in which a file of the published name is taken first.
-        flag: that names the file on the command line; made from the objective's name if empty.
-
-    Raises:
-        DataError: it is in none of these places.
+        flag: that names the file on the command line, if it is not --PRETRAIN-data.
     """
     published, file = source in SOURCES, file_of(source)
     tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
@@ -110,9 +102,6 @@ def find_task(folder: Path, task: Task) -> Path | None:
     """Return the folder, at any depth, with a task's training file in CS224N's format, or None.
 
     STS-Benchmark as published has a file of the same name, without a header.
-
-    Raises:
-        DataError: the file cannot be read.
     """
     train = find(folder, task.files[0])
     return train.parent if train and task.label in read_header(train, "\t") else None

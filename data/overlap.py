@@ -121,20 +121,17 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
 
 
 def groups_by_text(examples: Sequence[Example]) -> np.ndarray:
-    """Return the group of each example of one task, (n,): those of one group are tied by texts.
-
-    Texts are equal if their normalised forms are; see `tied`.
-    """
+    """Return the group of each example of one task, (n,), tied by texts of equal normal form."""
     hashes = _hash_examples(examples)
     _, texts = np.unique(hashes, return_inverse=True)
     return tied(texts.reshape(hashes.shape))
 
 
 def tied(texts: np.ndarray) -> np.ndarray:
-    """Return the group of each row of texts, (n,): what a chain of shared texts connects is one.
+    """Return the group of each row, (n,), of the numbers of texts from 0, (n, 1) or (n, 2).
 
-    Args:
-        texts: (n, 1) or (n, 2) numbers from 0; groups are numbered in the order of their least.
+    What a chain of shared texts connects is one group; they are numbered in the order of their
+    least.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -149,10 +146,8 @@ def tied(texts: np.ndarray) -> np.ndarray:
 def noted(texts: Iterable[str], seen: Seen | None) -> Iterator[str]:
     """Yield the texts unchanged, so that one pass over a training file both trains and notes.
 
-    Without `seen`, nothing is noted.
-
-    They are in `seen` once the stream has ended, and not before: a stream that breaks off, or is
-    not read to its end, notes nothing.
+    They are in `seen`, if it is given, once the stream has ended, and not before: a stream that
+    breaks off, or is not read to its end, notes nothing.
     """
     if seen is None:
         yield from texts

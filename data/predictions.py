@@ -30,14 +30,9 @@ class Predictions:
     values: Mapping[str, tuple[int, float]]
 
     def aligned(self, examples: Sequence[Example], gold: PathLike) -> list[float]:
-        """Return one prediction per example, in the examples' order.
+        """Return one prediction per example, in order; `gold` is the examples' file, for messages.
 
-        Args:
-            examples: whose ids are expected, all of them and no others.
-            gold: the file they are from, for messages.
-
-        Raises:
-            DataError: an id that is not an example's, or an example without a prediction.
+        The ids must be those of the examples, all of them and no others.
         """
         wanted = {example.id for example in examples}
         for id, (line, _) in self.values.items():
@@ -59,10 +54,6 @@ def read_predictions(path: PathLike) -> Predictions:
     """Return the predictions of a file; the header says of which task.
 
     Ids are in lower case, as the readers of the data give them.
-
-    Raises:
-        DataError: unreadable or without rows; a header of no task; a row that is not an id and a
-            number within the task's labels; an id that occurs twice.
     """
     rows = prediction_fields(numbered_lines(path))
     task = predicted_task(path, *next(rows, (1, [])))
@@ -96,11 +87,7 @@ def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, l
 
 
 def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
-    """Return the task that a header names.
-
-    Raises:
-        DataError: it is none's.
-    """
+    """Return the task that a header names."""
     name = header[-1].lower() if len(header) == 2 else ""
     for task in TASKS.values():
         if ALSO_CALLED.get(name, name) == task.prediction_header.lower():
@@ -110,11 +97,7 @@ def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
 
 
 def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
-    """Return a row's id, in lower case, and its answer as it is spelled.
-
-    Raises:
-        DataError: the row does not have two fields.
-    """
+    """Return a row's id, in lower case, and its answer as it is spelled."""
     if len(fields) != 2:
         raise DataError(f"{where}: {len(fields)} fields, expected an id and a prediction")
     return fields[0].lower(), fields[1]
@@ -133,11 +116,7 @@ def off_scale(values: Sequence[float], task: Task) -> str:
 
 
 def predicted_value(where: str, text: str, task: Task) -> float:
-    """Return the number that an answer spells.
-
-    Raises:
-        DataError: it spells none, or one that is no label of a task of classes.
-    """
+    """Return the number that an answer spells."""
     value = number(text)
     if value is None or (task.label_kind != "score" and value not in range(task.num_classes)):
         expected = "a number" if task.label_kind == "score" else f"a class from 0 to {task.largest}"

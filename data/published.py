@@ -1,7 +1,7 @@
-"""Reads published sets: similarities from 0 to 5, and the sets of SentEval's transfer tasks."""
+"""Reads published sets: similarities, SentEval's transfer tasks, natural language inference."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from data.examples import DataError, Sentence, SentencePair
@@ -11,7 +11,7 @@ from data.tables import (
     choice,
     numbered_lines,
     plain_fields,
-    records,
+    read_table,
     score,
     stored,
     text_lines,
@@ -52,9 +52,6 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
     Pairs are in one file, scores in another, line by line. SentEval's copies, tokenised and in
     lower case, and the untokenised originals are read alike. In 2015 and 2016 only a part of the
     pairs was scored: the lines of the others are empty in the file of scores.
-
-    Raises:
-        DataError: a broken file, files of different length, or no scored pair.
     """
     inputs, golds = _subset_files(folder, subset)
     rows = list(plain_fields(inputs, 2))
@@ -86,9 +83,6 @@ def read_stsbenchmark(path: PathLike) -> list[SentencePair]:
     """Return the pairs of a file of STS-Benchmark (Cer et al. 2017), in order.
 
     A line is genre, file, year, id, score and two sentences; there is no header.
-
-    Raises:
-        DataError: a broken file, a row of fewer than seven fields, or a label out of range.
     """
     return [
         SentencePair(f"{file}-{line}", first, second, score(f"{path}:{line}", value))
@@ -101,9 +95,6 @@ def read_sick(path: PathLike) -> list[SentencePair]:
 
     A line is id, two sentences, relatedness from 1 to 5, and the judgment of entailment. Published
     files begin with a line of column names; copies without it are read alike.
-
-    Raises:
-        DataError: a broken file, a row of fewer than five fields, or a label out of range.
     """
     return [
         SentencePair(row, first, second, score(f"{path}:{line}", value))
@@ -115,22 +106,11 @@ def read_cnsd(path: PathLike) -> list[SentencePair]:
     """Return the pairs of the Chinese translation of STS-Benchmark, in order.
 
     A line of the files cnsd-sts-{train,dev,test}.txt is `id||sentence||sentence||score`.
-
-    Raises:
-        DataError: a broken file, a row that is not four fields, or a label out of range.
     """
-    pairs = []
-    for line, fields in records(path, "||"):
-        if len(fields) != 4:
-            raise DataError(
-                f"{path}:{line}: {len(fields)} field(s) separated by ||, expected 4: id, two "
-                "sentences, score; correct the row"
-            )
-        row, first, second, value = fields
-        pairs.append(SentencePair(row, first, second, score(f"{path}:{line}", value)))
-    if not pairs:
-        raise DataError(f"{path}: is empty; expected one pair per line")
-    return pairs
+    return [
+        SentencePair(row, first, second, score(f"{path}:{line}", value))
+        for line, (row, first, second, value, *_) in plain_fields(path, 4, delimiter="||")
+    ]
 
 
 # --- classes and paraphrases
@@ -141,9 +121,6 @@ def read_polarity(positive: PathLike, negative: PathLike) -> list[Sentence]:
 
     MR, CR, SUBJ and MPQA: Pang and Lee 2005 and 2004, Hu and Liu 2004, Wiebe et al. 2005. Blank
     lines, three of MPQA's 10,606, are left out, with a note.
-
-    Raises:
-        DataError: a file is unreadable or empty.
     """
     sentences = []
     for name, label, path in (("pos", 1, positive), ("neg", 0, negative)):
@@ -159,9 +136,6 @@ def read_sst2(path: PathLike) -> list[Sentence]:
 
     Both forms that circulate are read: `sentence<TAB>label` (SentEval's sentiment-train) and
     `label sentence` (Kim's stsa.binary.train).
-
-    Raises:
-        DataError: a broken file, or a line without a label of 0 or 1 where it should be.
     """
     sentences = []
     for line, text in text_lines(path, latin=True):
@@ -180,11 +154,7 @@ def read_sst2(path: PathLike) -> list[Sentence]:
 
 
 def read_trec(path: PathLike) -> list[Sentence]:
-    """Return questions (Li and Roth 2002), `LABEL:sublabel question`; labels are places in TYPES.
-
-    Raises:
-        DataError: a broken file, an unknown label, or a label without a question.
-    """
+    """Return questions (Li and Roth 2002), `LABEL:sublabel question`; label: place in TYPES."""
     questions = []
     for line, text in text_lines(path, latin=True):
         if not text:
@@ -202,13 +172,54 @@ def read_mrpc(path: PathLike) -> list[SentencePair]:
 
     A line is label, two ids and two sentences, tab-separated. Published files begin with a line of
     column names; copies without it are read alike.
-
-    Raises:
-        DataError: a broken file, a row of fewer than five fields, or a label other than 0 and 1.
     """
     pairs = []
     for line, fields in plain_fields(path, 5, header="Quality"):
         quality, id_a, id_b, text_a, text_b, *_ = fields
         label = float(choice(f"{path}:{line}", quality, BINARY))
         pairs.append(SentencePair(f"{id_a}-{id_b}", text_a, text_b, label))
+    return pairs
+
+
+# --- inference: whether a premise entails a hypothesis
+
+# In the order of their numbers, which for NLI is that of SBERT's classes.
+NLI_LABELS = ("entailment", "neutral", "contradiction")
+NLI_COLUMNS = ("premise", "hypothesis", "label")
+HANS_LABELS = ("non-entailment", "entailment")
+HANS_COLUMNS = ("gold_label", "sentence1", "sentence2", "pairID", "heuristic", "subcase")
+
+
+def iter_nli(path: PathLike) -> Iterator[SentencePair]:
+    """Yield the pairs of a tab-separated file; labels are 0.0, 1.0, 2.0 in the order of NLI_LABELS.
+
+    Streams: half a million pairs cost no more memory than one. Other columns are allowed. Quotes
+    have no meaning, since sentences begin and end with them. Pairs without a label on which
+    annotators agreed (`-` in SNLI) are left out.
+    """
+    empty = True
+    for line, row in read_table(path, NLI_COLUMNS, "\t", quotes=False):
+        premise, hypothesis, label = (row[name] for name in NLI_COLUMNS)
+        if label == "-":
+            continue
+        gold = float(choice(f"{path}:{line}", label, NLI_LABELS))
+        if not premise or not hypothesis:
+            raise DataError(f"{path}:{line}: a sentence is empty; fill it or delete the row")
+        empty = False
+        yield SentencePair(str(line), premise, hypothesis, gold)
+    if empty:
+        raise DataError(f"{path}: holds no labelled pair; expected a header line and rows")
+
+
+def read_hans_file(path: PathLike) -> list[SentencePair]:
+    """Return the pairs of HANS (McCoy et al. 2019); label 1.0 is entailment, 0.0 is not.
+
+    All words of a hypothesis stand in its premise: word order decides. The phenomenon is
+    `heuristic/subcase`.
+    """
+    pairs = []
+    for line, row in read_table(path, HANS_COLUMNS, "\t", quotes=False):
+        label, premise, hypothesis, id, *tags = (row[name] for name in HANS_COLUMNS)
+        gold = float(choice(f"{path}:{line}", label, HANS_LABELS))
+        pairs.append(SentencePair(id, premise, hypothesis, gold, phenomenon="/".join(tags)))
     return pairs

@@ -24,12 +24,7 @@ def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> li
     test files. The official-dev rows inside its *train* file (1,031) are safe. In a file without
     official rows, the first thousand training pairs are used.
 
-    Args:
-        folder: of the tasks' files.
-        pairs: those of the STS training file, where they have been read; None reads it.
-
-    Raises:
-        DataError: a broken file.
+    `pairs` are those of the STS training file, where they have been read.
     """
     if pairs is None:
         path = split_file(folder, TASKS["sts"], "train")
@@ -41,13 +36,7 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
     """Return which `count` examples a head with few labels is trained on, (count,) in order.
 
     Random by the seed, and nested: the rows of a smaller count are among those of a larger one. Of
-    classes, every count holds the same shares, up to rounding.
-
-    Args:
-        examples: all that could be trained on.
-        count: at most as many.
-        seed: of the head.
-        classes: whether labels are classes; scores are drawn as they come.
+    `classes`, every count holds the same shares, up to rounding; scores are drawn as they come.
     """
     order = np.random.default_rng([seed, len(examples)]).permutation(len(examples))
     if classes:
@@ -68,15 +57,8 @@ def rows_to_try(
 
     The two have no text in common. To choose by: a fifth, at most 1,000, drawn in whole groups of
     examples that texts tie together; a group that has no room any more is left out. To try on:
-    half, at most 4,000, of what remains.
-
-    Args:
-        examples: all that the head will be trained on.
-        seed: of the head.
-        classes: whether labels are classes, which are then tried in equal shares.
-
-    Returns:
-        None if fewer than 20 can be held out: too few to choose by.
+    half, at most 4,000, of what remains, with the shares of `classes`. None if fewer than 20 can be
+    held out: too few to choose by.
     """
     groups = groups_by_text(examples)
     sizes = np.bincount(groups)

@@ -33,20 +33,12 @@ def iter_sentences(path: PathLike) -> Iterator[str]:
     """Yield the sentences of a file with one per line, stripped; empty lines are skipped.
 
     Streams: a million lines cost no more memory than one.
-
-    Raises:
-        DataError: on the first step, an unreadable file; later, a line that is not UTF-8; at
-            the end, a file without a single sentence.
     """
     return filter(None, iter_documents(path))
 
 
 def iter_documents(path: PathLike) -> Iterator[str]:
-    """Yield the sentences as `iter_sentences` does, and "" for each empty line between documents.
-
-    Raises:
-        DataError: as there.
-    """
+    """Yield sentences as `iter_sentences` does, and "" for each empty line between documents."""
     return (text for _, text in text_lines(path))
 
 
@@ -63,11 +55,6 @@ class Options:
     out: Path = option(help="file to write", required=True, metavar="TXT")
 
 
-def split(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph."""
-    return END.split(paragraph)
-
-
 def sentences(lines: Iterable[str]) -> Iterator[str]:
     """Yield the sentences of paragraphs, and one "" between documents, however many lines were."""
     between = begun = False
@@ -78,15 +65,11 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
         if between and begun:
             yield ""
         between, begun = False, True
-        yield from split(line)
+        yield from END.split(line)
 
 
 def write_sentences(options: Options) -> None:
-    """Write the sentences of all files, and say how many there are.
-
-    Raises:
-        DataError: a file that cannot be read, or no text at all.
-    """
+    """Write the sentences of all files, and say how many there are."""
     # Paragraphs, and "" behind each file, whose end is that of a document, too.
     files = (chain(numbered_lines(path), [(0, "")]) for path in options.files)
     lines = (line.strip() for file in files for _, line in file)

@@ -4,7 +4,7 @@ Each set is one record. Files are found by name anywhere in a folder, so SentEva
 folder and the bundled data set are read alike.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Any, Generic, TypeVar
 
 from data.examples import DataError, SentencePair
 from data.locate import locate
-from data.nli import iter_nli, read_hans_file
 from data.published import (
+    iter_nli,
     read_cnsd,
+    read_hans_file,
     read_mrpc,
     read_polarity,
     read_sick,
@@ -63,11 +64,12 @@ SEMEVAL = {
     "STS15": "answers-forums answers-students belief headlines images",
     "STS16": "answer-answer headlines plagiarism postediting question-question",
 }
-SYNTHETIC_SUBSETS = ("statements", "headlines", "questions")
+SYNTHETIC_SUBSETS = "statements headlines questions"
 
 
-def _year(name: str, subsets: Sequence[str], command: str) -> Callable[[Path], Subsets]:
-    return partial(read_year, name=name, subsets=subsets, command=command)
+def _year(folder: str, name: str, subsets: str, command: str) -> EvaluationSet[Subsets]:
+    read = partial(read_year, name=name, subsets=subsets.split(), command=command)
+    return EvaluationSet((folder,), read, command)
 
 
 def _one_part(part: str, read: Callable[[Path], list[SentencePair]]) -> Callable[..., Subsets]:
@@ -77,10 +79,7 @@ def _one_part(part: str, read: Callable[[Path], list[SentencePair]]) -> Callable
 
 # The dev parts are sets of their own, so that nobody takes their numbers for those of test.
 STS_SETS: dict[str, EvaluationSet[Subsets]] = {
-    **{
-        name: EvaluationSet((f"{name}-en-test",), _year(name, subsets.split(), STS), STS)
-        for name, subsets in SEMEVAL.items()
-    },
+    **{name: _year(f"{name}-en-test", name, subsets, STS) for name, subsets in SEMEVAL.items()},
     "STSBenchmark": EvaluationSet(
         ("STSBenchmark/sts-test.csv or sts-test.csv",), _one_part("test", read_stsbenchmark), STS
     ),
@@ -96,9 +95,7 @@ STS_SETS: dict[str, EvaluationSet[Subsets]] = {
     ),
     "STSBenchmark-zh": EvaluationSet(("cnsd-sts-test.txt",), _one_part("test", read_cnsd), ""),
     "STSBenchmark-zh-dev": EvaluationSet(("cnsd-sts-dev.txt",), _one_part("dev", read_cnsd), ""),
-    "synthetic-sts": EvaluationSet(
-        ("Synthetic-en-test",), _year("synthetic-sts", SYNTHETIC_SUBSETS, BUNDLED), BUNDLED
-    ),
+    "synthetic-sts": _year("Synthetic-en-test", "synthetic-sts", SYNTHETIC_SUBSETS, BUNDLED),
 }
 
 

@@ -39,11 +39,7 @@ def plain_name(path: Path) -> str:
 
 
 def content_digest(path: Path) -> str:
-    """Return the SHA-256 of what a file holds, the same whether it is compressed or not.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """Return the SHA-256 of what a file holds, the same whether it is compressed or not."""
     try:
         with open_file(stored(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -77,11 +73,7 @@ def _unreadable(path: PathLike, error: Exception) -> DataError:
 def decoded_lines(
     file: IO[bytes], path: PathLike, encoding: str = "utf-8"
 ) -> Iterator[tuple[int, str]]:
-    """Yield the lines of an open file as `numbered_lines` does; `path` is for messages.
-
-    Raises:
-        DataError: a line is not in this encoding, or too long.
-    """
+    """Yield the lines of an open file as `numbered_lines` does; `path` is for messages."""
     for number, raw in enumerate(bounded_lines(file, path, DataError), start=1):
         if number == 1:
             raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -97,13 +89,8 @@ def decoded_lines(
 def text_lines(path: PathLike, latin: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number, text without the white space around it) of all lines, blank ones too.
 
-    Args:
-        path: as in `numbered_lines`.
-        latin: a file that is not UTF-8 as a whole is read as Latin-1: some published sets are in
-            Latin-1, and copies of them in UTF-8.
-
-    Raises:
-        DataError: as `numbered_lines`; at the end, no line with a text.
+    With `latin`, a file that is not UTF-8 as a whole is read as Latin-1: some published sets are in
+    Latin-1, and copies of them in UTF-8.
     """
     empty = True
     for number, text in numbered_lines(path, _encoding(path) if latin else "utf-8"):
@@ -181,11 +168,7 @@ def _quoted_fields(where: str, lines: Iterator[str], delimiter: str, spans: bool
 
 
 def read_header(path: PathLike, delimiter: str, quotes: bool = True) -> list[str]:
-    """Return the column names in the first line of a table; arguments and errors as of `records`.
-
-    Raises:
-        DataError: the file is empty, too.
-    """
+    """Return the column names in the first line of a table; arguments as of `records`."""
     for _, fields in records(path, delimiter, quotes):
         return fields
     raise DataError(f"{path}: is empty; expected a header line and rows")
@@ -227,42 +210,41 @@ def read_table(
     for line, fields in rows:
         empty = False
         if len(fields) < fewest or (len(fields) > fewest and quotes and not ragged):
-            raise DataError(
-                f"{path}:{line}: {len(fields)} {DELIMITER_NAMES[delimiter]}-separated fields, "
-                f"expected {fewest}; correct or delete the row (look for a stray separator or "
-                "quote)"
-            )
+            raise _wrong_width(f"{path}:{line}", fields, fewest, delimiter)
         yield line, dict(zip_longest(header, fields[: len(header)]))
     if empty:
         raise DataError(f"{path}: has a header but no rows; expected at least one row")
 
 
 def plain_fields(
-    path: PathLike, fewest: int, header: str | None = None
+    path: PathLike, fewest: int, header: str | None = None, delimiter: str = "\t"
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of tab-separated rows without quoting; surplus fields are kept.
+    """Yield (line number, fields) of rows without quoting; surplus fields are kept.
 
     Args:
         path: as in `records`.
         fewest: fields of a row.
         header: the first name of a line of column names, which copies of the file lack.
-
-    Raises:
-        DataError: as `records`; no row, or one of fewer fields.
+        delimiter: between fields.
     """
     empty = True
-    for line, fields in records(path, "\t"):
+    for line, fields in records(path, delimiter):
         if len(fields) < fewest:
-            raise DataError(
-                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {fewest}; "
-                "correct or delete the row"
-            )
+            raise _wrong_width(f"{path}:{line}", fields, fewest, delimiter)
         if line == 1 and fields[0] == header:
             continue
         empty = False
         yield line, fields
     if empty:
         raise DataError(f"{path}: has no rows; expected at least one row of {fewest} fields")
+
+
+def _wrong_width(where: str, fields: list[str], expected: int, delimiter: str) -> DataError:
+    mark = DELIMITER_NAMES.get(delimiter, delimiter)
+    return DataError(
+        f"{where}: {len(fields)} {mark}-separated field(s), expected {expected}; correct or delete "
+        "the row (look for a stray separator or quote)"
+    )
 
 
 def _check_header(
@@ -307,11 +289,7 @@ def number(text: str | None) -> float | None:
 
 
 def choice(where: str, text: str, labels: Sequence[str]) -> int:
-    """Return which of the labels a field holds.
-
-    Raises:
-        DataError: it is none of them.
-    """
+    """Return which of the labels a field holds."""
     if text not in labels:
         expected = ", ".join(labels)
         raise DataError(f"{where}: label is {text[:40]!r}, expected one of {expected}; correct it")
@@ -319,11 +297,7 @@ def choice(where: str, text: str, labels: Sequence[str]) -> int:
 
 
 def score(where: str, text: str, column: str = "score") -> float:
-    """Return a similarity from 0 to 5; `column` is what a message calls it.
-
-    Raises:
-        DataError: the field holds no such number.
-    """
+    """Return a similarity from 0 to 5; `column` is what a message calls it."""
     value = number(text)
     if value is None or not 0 <= value <= 5:
         raise DataError(

@@ -25,11 +25,7 @@ OFFICIAL_DEV_ROWS = range(5749, 7249)
 
 
 def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> list[Sentence]:
-    """Return the sentences of an SST file, or with num_classes=2 of a CFIMDB file, in order.
-
-    Raises:
-        DataError: the table is broken, or a label is not an integer from 0 to num_classes - 1.
-    """
+    """Return the sentences of an SST file, or with num_classes=2 of a CFIMDB file, in order."""
     sentences = []
     columns = ["id", "sentence", *(["sentiment"] if labelled else [])]
     for line, row in read_table(path, columns, "\t"):
@@ -86,9 +82,6 @@ def read_sts(path: PathLike, labelled: bool = True) -> list[SentencePair]:
 
     The file is a reshuffle of STS-Benchmark whose unnamed first column keeps the official row
     (0-5748 train, 5749-7248 dev, 7249-8627 test). It becomes the pair's `row`.
-
-    Raises:
-        DataError: the table is broken, or a label is not a number from 0 to 5.
     """
     pairs = []
     columns = ["id", "sentence1", "sentence2", *(["similarity"] if labelled else [])]
@@ -124,11 +117,7 @@ def _sentence_pair(
 
 
 def _row_id(where: str, row: dict[str, Any]) -> str:
-    """Return the id of a row, in lower case as in the course's code.
-
-    Raises:
-        DataError: it holds what separates ids, predictions and rows in a file of predictions.
-    """
+    """Return the id of a row, in lower case as in the course's code."""
     id = str(row["id"]).strip().lower()
     if "," in id or "\t" in id or len(id.splitlines()) > 1:
         raise DataError(
@@ -153,10 +142,8 @@ class Task:
         label: the column with the label.
         label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
         largest: labels go from 0 to this.
-        metrics: those that apply, of "accuracy", "f1", "pearson" and "spearman".
-        main_metric: what checkpoints are selected by and comparisons are made in.
+        metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
         prediction_header: of CS224N's prediction files, their spelling included.
-        whole_predictions: whether those files hold integers; floats otherwise.
         read: the reader, (path, labelled=True) -> list of examples.
     """
 
@@ -168,10 +155,13 @@ class Task:
     label_kind: str
     largest: int
     metrics: tuple[str, ...]
-    main_metric: str
     prediction_header: str
-    whole_predictions: bool
     read: Callable[..., list[Any]]
+
+    @property
+    def main_metric(self) -> str:
+        """Return what checkpoints are selected by and comparisons are made in."""
+        return self.metrics[0]
 
     @property
     def num_texts(self) -> int:
@@ -197,9 +187,7 @@ _RECORDS = (
         label_kind="classes",
         largest=4,
         metrics=("accuracy", "f1"),
-        main_metric="accuracy",
         prediction_header="Predicted_Sentiment",
-        whole_predictions=True,
         read=read_sst,
     ),
     Task(
@@ -211,9 +199,7 @@ _RECORDS = (
         label_kind="binary",
         largest=1,
         metrics=("accuracy", "f1"),
-        main_metric="accuracy",
         prediction_header="Predicted_Is_Paraphrase",
-        whole_predictions=False,
         read=read_quora,
     ),
     Task(
@@ -225,9 +211,7 @@ _RECORDS = (
         label_kind="score",
         largest=5,
         metrics=("pearson", "spearman"),
-        main_metric="pearson",
         prediction_header="Predicted_Similiary",
-        whole_predictions=False,
         read=read_sts,
     ),
 )
@@ -248,9 +232,6 @@ def read_task(folder: PathLike, name: str) -> Splits:
 
     The test part is [] if its file is absent; its labels are read if it has their column.
     A file named `-test.csv` stands in for an absent `-test-student.csv`.
-
-    Raises:
-        DataError: an unknown task, a missing folder, a missing train or dev file, a broken file.
     """
     if name not in TASKS:
         raise DataError(f"task {name!r} is unknown; choose one of {', '.join(TASKS)}")

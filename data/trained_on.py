@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
-from data.nli import NLI_COLUMNS, iter_nli
 from data.overlap import Seen
-from data.published import TYPES, read_cnsd, read_mrpc, read_sick, read_stsbenchmark, read_trec
+from data.published import (
+    NLI_COLUMNS,
+    TYPES,
+    iter_nli,
+    read_cnsd,
+    read_mrpc,
+    read_sick,
+    read_stsbenchmark,
+    read_trec,
+)
 from data.sentences import iter_sentences
 from data.tables import number, plain_name, read_header, read_table
 from data.triplets import iter_triplets
@@ -22,9 +30,6 @@ def note_file(path: Path, seen: Seen) -> None:
     Its first line tells the format: a table of CS224N, NLI pairs, STS-Benchmark as published,
     its Chinese translation, SICK, MRPC, TREC. Any other .csv file holds SimCSE's triplets, and any
     other file without tabs one sentence per line.
-
-    Raises:
-        DataError: unreadable, broken, or a table of no known format.
     """
     # Without quoting: the sentence of a line may begin with a quotation mark.
     fields = read_header(path, "\t", quotes=False)

@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from data.examples import DataError, Triplet
-from data.nli import NLI_LABELS, iter_nli
+from data.published import NLI_LABELS, iter_nli
 from data.tables import (
     PathLike,
     choice,
@@ -45,9 +45,6 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     Columns are read by position, as their names differ between published files
     (`sent0,sent1,hard_neg`, `anchor,entailment,contradiction`): anchor, positive and, if there is
     a third, hard negative.
-
-    Raises:
-        DataError: the table is broken, has neither 2 nor 3 columns, or a row has an empty field.
     """
     for line, row in read_table(path, (), ","):
         if len(row) not in (2, 3):
@@ -88,10 +85,6 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
     """Yield the pairs of a file in ANLI's form (Nie et al. 2020): a JSON object per line.
 
     Its keys are `context` or `premise`, `hypothesis`, and `label`: e, n or c, or the whole word.
-
-    Raises:
-        DataError: an unreadable file; a line that is no such object, or lacks a text; an unknown
-            label.
     """
     short = {name[0]: name for name in NLI_LABELS}
     for line, text in numbered_lines(path):
@@ -116,11 +109,7 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
 
 
 def iter_questions(path: PathLike) -> Iterator[Related]:
-    """Yield question pairs: CS224N's file, or a table without ids and without quoting.
-
-    Raises:
-        DataError: a broken table, or a label other than 0 and 1.
-    """
+    """Yield question pairs: CS224N's file, or a table without ids and without quoting."""
     if "id" in read_header(path, "\t"):
         for pair in read_quora(path):
             yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
@@ -136,9 +125,6 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
 
     A first line with the columns sentence1 and sentence2 makes it a table as CS224N's, whose other
     columns, labels too, are passed over.
-
-    Raises:
-        DataError: the file is unreadable, empty or not UTF-8; a row lacks a text.
     """
     names = QUESTION_COLUMNS[:2]
     if set(names) <= set(read_header(path, "\t", quotes=False)):
@@ -153,11 +139,7 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
 
 
 def iter_captions(path: PathLike) -> Iterator[Related]:
-    """Yield every pair among the captions of an image; a line is `IMAGE#NUMBER<tab>CAPTION`.
-
-    Raises:
-        DataError: an unreadable or empty file; a line of another form.
-    """
+    """Yield every pair among the captions of an image; a line is `IMAGE#NUMBER<tab>CAPTION`."""
     images: dict[str, list[str]] = {}
     for line, (name, caption, *_) in plain_fields(path, 2):
         image, mark, _ = name.rpartition("#")
@@ -237,16 +219,11 @@ def triplets(
     draw: Random,
     mutual: bool = False,
 ) -> list[Triplet]:
-    """Return a triplet for each positive, in order.
+    """Return a triplet for each row with a label of `positive`, in order; its first text: anchor.
 
-    Args:
-        rows: related pairs; the first text is the anchor.
-        positive: labels of positives.
-        hard_negatives: labels of hard negatives; none makes pairs. Each positive gets one of its
-            anchor's, drawn; a positive whose anchor has none is left out.
-        draw: for that draw.
-        mutual: relations hold both ways, so each text has the other as its hard negative, and a
-            positive is turned round where only its second text has one.
+    With labels of `hard_negatives`, a positive gets one of its anchor's, drawn, or is left out
+    where there is none. `mutual` relations hold both ways: each text has the other as its hard
+    negative, and a positive is turned round where only its second text has one.
     """
     positives: list[Related] = []
     against: dict[str, list[str]] = {}  # anchor -> hard negatives
@@ -275,11 +252,7 @@ def sample(all_triplets: Sequence[Triplet], limit: int | None, seed: int) -> lis
 
 
 def write_triplets(options: Options) -> None:
-    """Write the file that the options ask for, and say how many triplets it holds.
-
-    Raises:
-        DataError: a broken file, labels that the form lacks, or no triplet.
-    """
+    """Write the file that the options ask for, and say how many triplets it holds."""
     form = FORMS[options.form]
     positive = options.positive or form.labels[:1]
     for label in (*positive, *options.hard_negatives):

@@ -21,14 +21,7 @@ from runtime.streams import Say
 
 
 def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
-    """Measure all models on all sets that are found.
-
-    Args:
-        options: the command line's.
-        say: called with every line of output.
-
-    Returns:
-        All results, models in order, as in the files.
+    """Measure all models on all sets that are found; return all results, as in the files.
 
     Raises:
         UserError: something that the options name cannot be used; the message is one line.

@@ -10,7 +10,7 @@ Legend: K metrics or differences, or predictions of all rows, N rows, G clusters
 weightings, S seeds, J sums, C classes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -84,7 +84,7 @@ def intervals(
         else:
             measures[name] = weighted_metric(name, TASKS[task], predictions[None], labels)
     if measures:
-        values = resampled(at_once(measures.values()), clusters)
+        values = resampled([*measures.values()], clusters)
         by_metric |= {name: percentiles(row) for name, row in zip(measures, values, strict=True)}
     return by_metric
 
@@ -96,24 +96,24 @@ def exact_share(share: float, n: int) -> Interval:
 
 
 @dataclass(frozen=True)
-class OverSeeds:
-    """What rows and seeds say of a mean over seeds.
+class Spread:
+    """How far a mean over seeds could be off.
 
     Attributes:
-        interval: of the mean, 95%.
-        p: of its being 0.
+        interval: of the mean, 95%; None where it is not known.
         findable: how far from 0 a mean would have to be to be found with 80% power.
+        p: of its being 0; None of one seed, whose test is over rows.
         seeds_share: how much of the variance is that between seeds, 0 to 1; the rest is of rows.
     """
 
-    interval: Interval
-    p: float
-    findable: float
-    seeds_share: float
+    interval: Interval | None = None
+    findable: float | None = None
+    p: float | None = None
+    seeds_share: float | None = None
 
 
-def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
-    """Return what S seeds of the same rows say of the mean over seeds.
+def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
+    """Return what S seeds of the same n clusters of rows say of the mean over seeds.
 
     Rows and seeds both vary: the variance is that over rows, of the mean, plus that between seeds
     divided by S; Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds decide, n - 1
@@ -122,53 +122,42 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
     Args:
         values: (S,) one number per seed, S of at least 2.
         error: the standard error over rows of their mean.
-        n: clusters of rows.
     """
     of_rows, of_seeds = error**2, values.var(ddof=1) / len(values)
     mean, total = float(values.mean()), of_rows + of_seeds
     if total == 0:
-        return OverSeeds(Interval(mean, mean, "t"), 1.0, 0.0, 0.0)
+        return Spread(Interval(mean, mean, "t"), findable=0.0, p=1.0, seeds_share=0.0)
     freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / (len(values) - 1))
     student = scipy.stats.t(freedom, loc=mean, scale=total**0.5)
     low, high = student.interval(LEVEL)
     standard = scipy.stats.t(freedom)
-    return OverSeeds(
+    return Spread(
         Interval(float(low), float(high), "t"),
-        float(2 * min(student.cdf(0), student.sf(0))),
-        float((standard.ppf((1 + LEVEL) / 2) + standard.ppf(POWER)) * total**0.5),
-        float(of_seeds / total),
+        findable=float((standard.ppf(TAILS[1]) + standard.ppf(POWER)) * total**0.5),
+        p=float(2 * min(student.cdf(0), student.sf(0))),
+        seeds_share=float(of_seeds / total),
     )
 
 
 def findable(error: float) -> float:
     """Return the smallest difference of this standard error that is found with 80% power.
 
-    These are 2.8 standard errors: 1.96 to be significant, 0.84 more for the power (Card et al.
-    2020).
+    These are 2.8 standard errors: 1.96 to be significant, 0.84 for the power (Card et al. 2020).
     """
     normal = scipy.special.ndtri
-    return float((normal((1 + LEVEL) / 2) + normal(POWER)) * error)
+    return float((normal(TAILS[1]) + normal(POWER)) * error)
 
 
 # --- resamples of clusters
 
 
-def resampled(statistic: Weighted, clusters: np.ndarray) -> np.ndarray:
-    """Return K statistics of the same rows in every resample of the clusters, (K, B).
+def resampled(measures: Sequence[Weighted], clusters: np.ndarray) -> np.ndarray:
+    """Return the K values of measures of the same rows in every resample of the clusters, (K, B).
 
-    Memory is bounded by K and B, whatever N.
-
-    Args:
-        statistic: how often each row was drawn, (B, N) -> the statistics (K, B).
-        clusters: (N,) of at least 2.
+    Memory is bounded by K and B, whatever N. There are at least 2 clusters, (N,).
     """
-    return np.concatenate([statistic(weights) for weights in weightings(clusters)], axis=1)
-
-
-def at_once(measures: Iterable[Weighted]) -> Weighted:
-    """Return several statistics as one, so that they share the resamples."""
-    measures = list(measures)
-    return lambda weights: np.concatenate([measure(weights) for measure in measures])
+    blocks = [[measure(weights) for measure in measures] for weights in weightings(clusters)]
+    return np.concatenate([np.concatenate(block) for block in blocks], axis=1)
 
 
 def percentiles(values: np.ndarray) -> Interval | None:
@@ -219,14 +208,11 @@ def _kept_draws(units: int, total: int, block: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class SumMetric:
-    """A metric that is a function of sums over rows.
+    """A metric that is a function of sums over rows."""
 
-    Attributes:
-        terms: predictions (K, N), labels (N,) -> what to sum over rows, (J, K, N).
-        finish: the sums, (J, K, B) -> the metric, (K, B).
-    """
-
+    # predictions (K, N), labels (N,) -> what to sum over rows, (J, K, N)
     terms: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    # the sums, (J, K, B) -> the metric, (K, B)
     finish: Callable[[np.ndarray], np.ndarray]
 
 
@@ -241,16 +227,10 @@ def sum_metric(name: str, task: Task) -> SumMetric:
 
 
 def weighted_metric(name: str, task: Task, predictions: np.ndarray, labels: np.ndarray) -> Weighted:
-    """Return a metric as a function of the weights of the rows.
+    """Return a metric of predictions (K, N) as a function of the weights of the rows.
 
     A weight counts how often a row is there. The correlation of what is constant within a
     weighting is 0 there, as it would be undefined; in samples of more than a few rows none is.
-
-    Args:
-        name: one of METRICS.
-        task: its record decides which F1 it is.
-        predictions: (K, N).
-        labels: (N,).
     """
     if name == "spearman":
         orders, gold = [TiedOrder(row) for row in predictions], TiedOrder(labels)

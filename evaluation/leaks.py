@@ -58,19 +58,17 @@ def audit(options: LeakOptions) -> Iterator[str]:
     """
     from data.locate import data_folder
     from data.overlap import Seen, overlap
-    from data.tables import numbered_lines
     from data.trained_on import note_file
     from evaluation.table import markdown
 
-    for path in options.trained_on:  # a wrong name is told before all sets are read
-        next(numbered_lines(path), None)
+    files = [(path, Seen()) for path in options.trained_on]
+    for path, seen in files:
+        note_file(path, seen)
     sets = scored_sets([data_folder(name) for name in options.data])
     if not sets:
         raise DataError(f"no evaluation set in {', '.join(options.data)}")
     rows: dict[str, list[str]] = {name: [name, f"{len(sets[name]):,}"] for name in sets}
-    for path in options.trained_on:
-        seen = Seen()
-        note_file(path, seen)
+    for path, seen in files:
         if line := lineage(path):
             yield line
         for name, examples in sets.items():

@@ -39,8 +39,8 @@ def task_metrics(
         names: only these of METRICS; None: all.
 
     Returns:
-        The metrics, None where the task has no such metric or it is undefined. `f1` is binary for
-        labels 0 and 1 and macro over classes, which also have `f1_weighted`.
+        Each metric, None where the task has none such or it is undefined. `f1` is binary for labels
+        0 and 1 and macro over classes, which also have `f1_weighted`.
 
     Raises:
         ValueError: no rows, or arrays of unequal length.
@@ -79,23 +79,21 @@ def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.nda
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Pearson's r, or None where one side is constant, empty or not finite."""
-    if _unrankable(predictions) or _unrankable(labels):
-        return None
-    return float(scipy.stats.pearsonr(predictions, labels)[0])
+    varying = _varies(predictions) and _varies(labels)
+    return float(scipy.stats.pearsonr(predictions, labels)[0]) if varying else None
 
 
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Spearman's rho, or None where one side is constant, empty or not finite."""
-    if _unrankable(predictions) or _unrankable(labels):
-        return None
-    return float(scipy.stats.spearmanr(predictions, labels)[0])
+    varying = _varies(predictions) and _varies(labels)
+    return float(scipy.stats.spearmanr(predictions, labels)[0]) if varying else None
 
 
-def _unrankable(values: np.ndarray) -> bool:
-    """Return whether values are none, constant up to float32's rounding, or not finite."""
+def _varies(values: np.ndarray) -> bool:
+    """Return whether values are finite, and not constant up to float32's rounding."""
     if not len(values) or not np.isfinite(values).all():
-        return True
-    return bool(np.ptp(values) <= 1e-6 * max(1.0, float(np.abs(values).max())))
+        return False
+    return bool(np.ptp(values) > 1e-6 * max(1.0, float(np.abs(values).max())))
 
 
 # --- thresholds on similarities

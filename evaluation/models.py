@@ -63,16 +63,10 @@ DEV_SHARE = 0.1
 
 @dataclass
 class EncodedTexts:
-    """The embeddings of many texts by one encoder, computed at first use and cached on disk.
-
-    Attributes:
-        encoder: the encoder; it is frozen.
-        texts: all that will be asked for, distinct.
-        cache: the folder of frozen embeddings.
-    """
+    """The embeddings of many texts by one encoder, computed at first use and cached on disk."""
 
     encoder: SentenceEncoder
-    texts: list[str]
+    texts: list[str]  # all that will be asked for, distinct
     cache: Path
 
     @cached_property
@@ -83,8 +77,9 @@ class EncodedTexts:
     def _embeddings(self) -> np.ndarray:
         encoder = self.encoder.freeze()
         items: list[Item] = [(text,) for text in self.texts]
-        features = BiFeatures("concat")
-        return frozen_embeddings(encoder, encoder.fingerprint(), features, items, self.cache)
+        return frozen_embeddings(
+            encoder, encoder.fingerprint(), BiFeatures("concat"), items, self.cache
+        )
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Return the embeddings as `encode` does, (N, H) float32."""
@@ -190,9 +185,8 @@ def trained_baselines(
 
     given = {file_of("wiki1m"): options.unsup_data, file_of("nli"): options.sup_data}
     for objective in ALL_OBJECTIVES.values():
-        name_of_file = file_of(objective.source)
-        paths = (find(folder, name_of_file) for folder in folders)
-        path = given.get(name_of_file) or next(filter(None, paths), None)
+        file = file_of(objective.source)
+        path = given.get(file) or next(filter(None, (find(f, file) for f in folders)), None)
         if path is None:
             say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
             continue
@@ -211,17 +205,18 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
     Names that would be shown alike are shown in full: rows must not be taken for one another's.
     """
-    ends = {}
-    for source in (name.removeprefix(RANDOM) for name in names):
+    sources = {name: name.removeprefix(RANDOM) for name in names}
+    ends = {
         # A link keeps its own name; "." has the folder's.
-        ends[source] = Path(os.path.abspath(source)).name if Path(source).is_dir() else source
+        source: Path(os.path.abspath(source)).name if Path(source).is_dir() else source
+        for source in sources.values()
+    }
     counts = Counter(ends.values())
-    shown = {}
-    for name in names:
-        source = name.removeprefix(RANDOM)
-        label = ends[source] if counts[ends[source]] == 1 else source
-        shown[name] = label + (", random weights" if name.startswith(RANDOM) else "")
-    return shown
+    return {
+        name: (ends[source] if counts[ends[source]] == 1 else source)
+        + (", random weights" if name != source else "")
+        for name, source in sources.items()
+    }
 
 
 def entailment_heads(encoded: EncodedTexts, seed: int) -> dict[str, Entailment]:
@@ -250,14 +245,11 @@ def _entailment(
         features = BiFeatures(config.features)
         named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
         inputs = {name: encoded.inputs(pairs, features) for name, pairs in named.items()}
-    head_task = HeadTask(
-        "para",
-        kind,
-        config,
-        splits,
-        lambda predictions: task_metrics("para", predictions, labels)["accuracy"],
-        inputs,
-    )
+
+    def accuracy(predictions: np.ndarray) -> float | None:
+        return task_metrics("para", predictions, labels)["accuracy"]
+
+    head_task = HeadTask("para", kind, config, splits, accuracy, inputs)
     (fitted,) = fit_heads(encoded.encoder, [head_task], encoded.cache)
     return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))
 
@@ -268,10 +260,6 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
     A folder that this project tuned notes its training file, its selection set and the checkpoint
     that it was tuned from, which may have notes of its own. Where one of them has moved, a warning
     says so: its texts count as unseen. Random weights have seen nothing.
-
-    Raises:
-        CheckpointError: damaged notes.
-        DataError: a training file is broken.
     """
     seen = Seen()
     for path in trained_on:

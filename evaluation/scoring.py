@@ -70,13 +70,10 @@ def at_threshold(
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
-    No label of the scored rows is used to choose it, so this is what a user would get.
+    No label of the N scored rows is used to choose it, so this is what a user would get.
 
     Args:
-        task: one whose labels are 0 and 1.
-        probabilities, labels: (N,) of the scored rows.
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
-        clusters: (N,) as of `clusters_of`.
 
     Returns:
         `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
@@ -128,20 +125,13 @@ def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
 
 
 def in_both_orders(
-    task: str,
-    forward: np.ndarray,
-    swapped: np.ndarray,
-    labels: np.ndarray,
-    clusters: np.ndarray,
+    task: str, forward: np.ndarray, swapped: np.ndarray, labels: np.ndarray, clusters: np.ndarray
 ) -> Block:
     """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
 
     Args:
-        task: a pair task.
         forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
             class (N,), or those of all classes (N, C).
-        labels: (N,).
-        clusters: (N,) as of `clusters_of`.
 
     Returns:
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the

@@ -11,7 +11,7 @@ Legend: K predictions of N rows each, G clusters, S seeds, P pairs of systems, B
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -25,6 +25,7 @@ from evaluation.intervals import (
     POWER,
     SEED,
     Interval,
+    Spread,
     exact_share,
     findable,
     over_seeds,
@@ -111,17 +112,19 @@ def compare(
         pairs: names; every two systems if None. Pairs without a common seed are left out.
         clusters: (N,) as of `clusters_of`; None: every row by itself.
     """
-    n = len(labels)
+    n, least = len(labels), LEAST[metric]
     clusters = alone(n) if clusters is None else clusters
-    units, least = count(clusters), LEAST[metric]
+    units = count(clusters)
     runs = {(name, seed): run for name, by_seed in systems.items() for seed, run in by_seed.items()}
+    places = {key: place for place, key in enumerate(runs)}
+    predictions = np.array([*runs.values()], float)  # (K, N)
     scores: dict[Run, float | None] = {
         key: task_metrics(task, run, labels, [metric])[metric] for key, run in runs.items()
     }
     drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} of too few clusters
     if units >= FEWEST:
-        measure = weighted_metric(metric, TASKS[task], np.array([*runs.values()], float), labels)
-        drawn = dict(zip(runs, resampled(measure, clusters), strict=True))
+        measure = weighted_metric(metric, TASKS[task], predictions, labels)
+        drawn = dict(zip(runs, resampled([measure], clusters), strict=True))
 
     estimates = []
     for name, by_seed in systems.items():
@@ -134,22 +137,24 @@ def compare(
             # A system that is right on all rows, or on none, has an exact interval.
             if metric == "accuracy" and mean in (0.0, 1.0):
                 interval = exact_share(mean, units)
-        several = len(values) > 1 and mean is not None
-        deviation = float(values.std(ddof=1)) if several else None
+        deviation = float(values.std(ddof=1)) if len(values) > 1 and mean is not None else None
         estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
 
     comparisons = []
+    of_one_seed: dict[Pair, tuple[int, int]] = {}  # -> their places among the predictions
     for a, b in combinations(systems, 2) if pairs is None else pairs:
         seeds = tuple(seed for seed in systems[a] if seed in systems[b])
         if not seeds:
             continue
         first, second = (np.array([scores[name, seed] for seed in seeds], float) for name in (a, b))
         difference = _mean(first - second)
-        spread = _Spread()
+        spread = Spread()
         if drawn and difference is not None:
             apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
             # It reaches from the least minus the most to the most minus the least.
             spread = _spread(first - second, apart, units, (least - 1, 1 - least))
+            if len(seeds) == 1:
+                of_one_seed[a, b] = places[a, seeds[0]], places[b, seeds[0]]
         comparisons.append(
             Comparison(
                 a=a,
@@ -165,7 +170,19 @@ def compare(
                 seeds_share=spread.seeds_share,
             )
         )
-    return estimates, _tested_over_rows(comparisons, runs, TASKS[task], labels, clusters)
+    tested = [*of_one_seed.values()]
+    # McNemar's coins are independent only where no text is shared.
+    if metric == "accuracy" and units == n:
+        right, test = predictions == labels, MCNEMAR
+        p_values = [mcnemar(right[a], right[b]) for a, b in tested]
+    else:
+        swaps = swap_test(metric, TASKS[task], predictions, labels, pairs=tested, clusters=clusters)
+        p_values, test = swaps.tolist(), SWAPS_TEST
+    by_pair = dict(zip(of_one_seed, p_values, strict=True))
+    return estimates, [
+        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
+        for c in comparisons
+    ]
 
 
 def _mean(values: np.ndarray) -> float | None:
@@ -173,79 +190,24 @@ def _mean(values: np.ndarray) -> float | None:
     return None if np.isnan(values).any() else float(values.mean())
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """How far a number could be off; of several seeds with the p value of its being 0."""
-
-    interval: Interval | None = None
-    findable: float | None = None
-    p: float | None = None
-    seeds_share: float | None = None
-
-
 def _spread(
     values: np.ndarray, drawn: Sequence[np.ndarray], units: int, bounds: tuple[float, float]
-) -> _Spread:
-    """Return how far the mean of `values` (S,) could be off.
-
-    Args:
-        values: of each seed.
-        drawn: (S, B) the same in each resample of the clusters.
-        units: how many clusters there are.
-        bounds: what is possible.
-    """
+) -> Spread:
+    """Return how far the mean of `values` (S,), in resamples `drawn` (S, B), could be off."""
     means = np.mean(drawn, axis=0)  # (B,)
     error = standard_error(means)
     if len(values) == 1:
-        return _Spread(percentiles(means), findable(error))
-    of_seeds = over_seeds(values, error, units)
-    interval = of_seeds.interval.within(*bounds)
-    return _Spread(interval, of_seeds.findable, of_seeds.p, of_seeds.seeds_share)
-
-
-def _tested_over_rows(
-    comparisons: Sequence[Comparison],
-    runs: Mapping[Run, np.ndarray],
-    task: Task,
-    labels: np.ndarray,
-    clusters: np.ndarray,
-) -> list[Comparison]:
-    """Return comparisons in one metric, those of one seed with the p value of a test over rows."""
-    single = [versus for versus in comparisons if len(versus.seeds) == 1]
-    if not single:
-        return list(comparisons)
-    metric = single[0].metric
-    # McNemar's coins are independent only where no text is shared.
-    exact = metric == "accuracy" and count(clusters) == len(labels)
-    known = [c for c in single if c.difference is not None and count(clusters) >= FEWEST]
-    compared = [((c.a, c.seeds[0]), (c.b, c.seeds[0])) for c in known]
-    if exact:
-        p_values = [mcnemar(runs[a] == labels, runs[b] == labels) for a, b in compared]
-    elif known:
-        places = {run: k for k, run in enumerate(dict.fromkeys(chain(*compared)))}
-        pairs = [(places[a], places[b]) for a, b in compared]
-        predictions = np.array([runs[run] for run in places])
-        tested = swap_test(metric, task, predictions, labels, pairs=pairs, clusters=clusters)
-        p_values = tested.tolist()
-    else:
-        p_values = []
-    by_pair = {(c.a, c.b): p for c, p in zip(known, p_values, strict=True)}
-    test = MCNEMAR if exact else SWAPS_TEST
-    return [
-        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
-        for c in comparisons
-    ]
+        return Spread(percentiles(means), findable(error))
+    spread = over_seeds(values, error, units)
+    assert spread.interval is not None
+    return replace(spread, interval=spread.interval.within(*bounds))
 
 
 # --- paired tests over rows
 
 
 def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
-    """Return the exact two-sided p of McNemar's test: rows that only one has right are a coin's.
-
-    Args:
-        right_a, right_b: (N,) bool.
-    """
+    """Return the exact two-sided p of McNemar's test: rows that only one has right are a coin's."""
     only_a, only_b = int((right_a & ~right_b).sum()), int((~right_a & right_b).sum())
     discordant = only_a + only_b
     return float(scipy.stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
@@ -268,13 +230,16 @@ def swap_test(
     predictions, or for Spearman of ranks, as scales differ between systems.
 
     Args:
-        metric: accuracy, f1, pearson or spearman.
+        metric: one of METRICS.
         task: its record decides which F1 it is.
         predictions: (K, N).
-        labels: (N,).
-        pairs: (P, 2) which of the predictions are a and b.
-        clusters: (N,).
+        labels, clusters: (N,).
+        pairs: which of the predictions are a and b, P of them.
     """
+    if not pairs:
+        return np.empty(0)
+    compared, places = np.unique(pairs, return_inverse=True)
+    predictions, (a, b) = predictions[compared], places.reshape(-1, 2).T
     if metric == "spearman":
         predictions, labels = (
             scipy.stats.rankdata(values, axis=-1) for values in (predictions, labels)
@@ -283,7 +248,6 @@ def swap_test(
         predictions = standardised(predictions)
     sums = sum_metric(metric, task)
     terms = sums.terms(predictions, labels)  # (J, K, N)
-    a, b = np.array(pairs).T
     total = terms.sum(axis=-1, keepdims=True)
 
     def differences(changed: np.ndarray) -> np.ndarray:

@@ -29,25 +29,16 @@ Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
 
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of a split, and both models' mean errors on them.
+    """The n rows of a split that share a property, and both models' mean errors on them."""
 
-    Attributes:
-        by: the property that they share; "all" for all rows.
-        name: its value.
-        n: rows.
-        bi, cross: mean errors (see evaluation.metrics.row_errors).
-        difference: bi - cross: above 0 where the cross-encoder is ahead.
-        low, high: the 95% interval of the difference, each slice by itself: of twenty slices
-            without any difference, one is expected to leave out 0. None where there are fewer than
-            FEWEST rows, or all differ by the same.
-    """
-
-    by: str
-    name: str
+    by: str  # the property; "all" for all rows
+    name: str  # its value
     n: int
     bi: float
     cross: float
-    difference: float
+    difference: float  # bi - cross: above 0 where the cross-encoder is ahead
+    # The 95% interval of the difference, each slice by itself: of twenty slices without any
+    # difference, one is expected to leave out 0.
     low: float | None
     high: float | None
 
@@ -95,19 +86,10 @@ def groups(examples: Sequence[Example], task: Task) -> list[Group]:
 def slices(
     rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray
 ) -> list[Slice]:
-    """Return the slices of a split.
+    """Return the slices of a split of at least one row, by its groups.
 
-    Args:
-        rows: its groups; N is at least 1.
-        bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
-        clusters: (N,) as of `clusters_of`.
-
-    Raises:
-        ValueError: arrays of unequal length, or none.
+    `bi` and `cross` are the errors (N,) of the two models; of several seeds, each row's mean error.
     """
-    n = len(rows[0][2])
-    if not n == len(bi) == len(cross) > 0:
-        raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
     measured = []
     for by, name, inside in rows:
         of_bi, of_cross = float(bi[inside].mean()), float(cross[inside].mean())
@@ -128,24 +110,20 @@ def slices(
 
 
 def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> Interval | None:
-    """Return the 95% interval of mean(first) - mean(second) over the same rows.
+    """Return the 95% interval of mean(first) - mean(second), errors (N,) of the same rows.
 
-    Rows are drawn, not values, so that what is hard for both models does not widen it.
-
-    Args:
-        first, second: (N,) errors.
-        clusters: (N,), their numbers may have gaps.
-
-    Returns:
-        None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
+    Rows are drawn, not values, so that what is hard for both models does not widen it. None where N
+    is below FEWEST, or all rows differ by the same. The clusters' numbers may have gaps.
     """
     differences = first - second
     clusters = np.unique(clusters, return_inverse=True)[1]
     if len(differences) < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
-    # (B, N) @ (N,) -> (B,)
-    means = resampled(lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters)
-    return percentiles(means[0])
+
+    def mean(weights: np.ndarray) -> np.ndarray:  # (B, N) @ (N,) -> (1, B)
+        return np.asarray((weights @ differences / weights.sum(axis=1))[None])
+
+    return percentiles(resampled([mean], clusters)[0])
 
 
 def _by_number(name: str) -> tuple[float, str]:

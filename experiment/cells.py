@@ -24,30 +24,22 @@ from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
-from report.run_folder import RunFolder
+from report.run_folder import MODEL, RunFolder
 from runtime.errors import UserError
 from runtime.files import digest
-from runtime.processes import world_size
+from runtime.processes import apart, is_main, world_size
 from runtime.store import Work
 
 
 @dataclass(frozen=True)
 class FittedCell:
-    """A trained head of the grid.
-
-    Attributes:
-        cell: which one it is.
-        head_task: what it was trained on, and how.
-        fitted: the head, and what it predicts.
-        encoder: as it is under the trained head.
-        choice: of the encoder's rate, if there was one.
-    """
+    """A trained head of the grid."""
 
     cell: Coordinates
-    head_task: HeadTask
-    fitted: FittedHead
-    encoder: SentenceEncoder
-    choice: Choice | None
+    head_task: HeadTask  # what it was trained on, and how
+    fitted: FittedHead  # the head, and what it predicts
+    encoder: SentenceEncoder  # as it is under the trained head
+    choice: Choice | None  # of the encoder's rate, if there was one
 
 
 def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
@@ -78,8 +70,8 @@ def _published_head(head: PlannedHead, encoder: SentenceEncoder) -> list[str] | 
 
 def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
     """Return what a head is trained on, how, and by what its epoch is chosen."""
-    cell, config, splits = head.cell, head.config, opened.splits[head.cell.task]
-    train = in_orders(train_examples(cell, opened.to_train_on[cell.task]), config)
+    cell, config, splits = head.cell, head.config, opened.inputs.splits[head.cell.task]
+    train = in_orders(train_examples(cell, opened.inputs.to_train_on[cell.task]), config)
     inputs = inputs_of_few(opened, head, tuned)
     dev_score = score_on(splits.dev, cell.task)
     return HeadTask(cell.task, cell.reader, config, replace(splits, train=train), dev_score, inputs)
@@ -106,19 +98,11 @@ def train_rows(cell: Coordinates, labelled: list[Any]) -> np.ndarray:
 def to_try(head: PlannedHead, labelled: list[Any], named: bool) -> Splits | None:
     """Return what a head's rates are tried on, as train, and what they are chosen by, as dev.
 
-    Both are parts of what the head is trained on, and no text is in both.
-
-    Args:
-        head: whose rates they are.
-        labelled: all examples that heads of its task may be trained on.
-        named: whether the user has named these rates.
-
-    Returns:
-        None where there is nothing to choose, or, of rates that nobody named, too little to choose
-        by.
+    Both are parts of what the head is trained on, and no text is in both. None where there is
+    nothing to choose, or too little to choose by.
 
     Raises:
-        UserError: there is too little to choose by.
+        UserError: too little to choose by, for rates that the user has `named`.
     """
     if not head.rates:
         return None
@@ -141,8 +125,8 @@ def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, Hea
     cell, config = head.cell, head.config
     if cell.train_rows == ALL or config.tune != "frozen":
         return None
-    labelled, task = opened.to_train_on[cell.task], TASKS[cell.task]
-    everything = replace(opened.splits[cell.task], train=in_orders(labelled, config))
+    labelled, task = opened.inputs.to_train_on[cell.task], TASKS[cell.task]
+    everything = replace(opened.inputs.splits[cell.task], train=in_orders(labelled, config))
     inputs = inputs_of(
         tuned.encoder,
         by_name(everything),
@@ -157,7 +141,7 @@ def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, Hea
         rows = np.concatenate([rows, len(labelled) + rows])
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
-    return inputs | {"train": all_rows.of(rows)}
+    return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:
@@ -169,39 +153,41 @@ def score_on(examples: Sequence[Example], task: str) -> Score:
 def write_training(
     opened: Run, training: Training, tuned: Tuned, results: Sequence[FittedCell], work: Work
 ) -> None:
-    """Score the heads of a training, and fill its folder, which is laid out as a run folder."""
+    """Score the heads of a training, and fill its folder, which is laid out as a run folder.
+
+    Of several processes the first one does it.
+    """
+    if not is_main():
+        return
     folder = RunFolder(work.folder)
     cells = []
-    for result in results:
-        name, task = result.cell.name, result.cell.task
-        folder.add_curve(name, result.fitted.history)
-        for split, predictions in result.fitted.predictions.items():
-            ids = [example.id for example in getattr(opened.splits[task], split)]
-            folder.write_predictions(name, task, split, ids, predictions)
-        key = work.key if training.joint is None else digest([work.key, task])[:16]
-        path, pretrain = folder.head_path(name), result.cell.pretrain
-        save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
-        cells += scored(opened, result, tuned, key, folder)
-    folder.write_results(cells)
+    with apart():
+        for result in results:
+            name, task = result.cell.name, result.cell.task
+            folder.add_curve(name, result.fitted.history)
+            for split, predictions in result.fitted.predictions.items():
+                ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
+                folder.write_predictions(name, task, split, ids, predictions)
+            key = work.key if training.joint is None else digest([work.key, task])[:16]
+            path, pretrain = folder.head_path(name), result.cell.pretrain
+            save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
+            cells += scored(opened, result, tuned, key, folder)
+        folder.write_results(cells)
+        if not training.frozen:
+            histories = {result.cell.task: result.fitted.history for result in results}
+            notes = {"heads": [result.cell.name for result in results], "histories": histories}
+            results[0].encoder.save(folder.path / MODEL, notes)
 
 
 def scored(
     opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
 ) -> list[Cell]:
-    """Return a cell per labelled split of a trained head, and write what lies behind its scores.
-
-    Args:
-        opened: the run whose head it is.
-        result: the trained head and its predictions.
-        tuned: the encoder before the training.
-        key: of its cells.
-        folder: where to write.
-    """
+    """Return a cell per labelled split of a trained head, and write what lies behind its scores."""
     head, fitted, features = result.cell, result.fitted, result.head_task.features
-    task, splits = TASKS[head.task], opened.splits[head.task]
-    train = train_examples(head, opened.to_train_on[head.task])
+    task, splits = TASKS[head.task], opened.inputs.splits[head.task]
+    train = train_examples(head, opened.inputs.to_train_on[head.task])
     # With few labels there are none to choose a threshold by.
-    held_out = opened.held_out[head.task] if head.train_rows == ALL else []
+    held_out = opened.inputs.held_out[head.task] if head.train_rows == ALL else []
     # Thresholds are chosen by labelled examples, too.
     seen = opened.seen_by(head.pretrain, [*train, *held_out])
 
@@ -266,6 +252,6 @@ def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None
-    cosines = features.bare(inputs.columns_of_cls)
+    cosines = features.bare(replace(inputs, embeddings=inputs.cls).columns)
     assert cosines is not None, "kept for bi-encoders only"
     return spearman(cosines, labels)

@@ -43,21 +43,13 @@ class Training:
 
 @dataclass(frozen=True)
 class Stage:
-    """An encoder, and the trainings on it.
+    """An encoder, and the trainings on it."""
 
-    Attributes:
-        pretrain: the contrastive objective; `none` for the encoder as it was loaded.
-        seed: of the objective and of the heads.
-        config: of the objective; None for `none`.
-        trainings: on this encoder.
-        baseline: whether it stands only to say what the other stages have changed.
-    """
-
-    pretrain: str
-    seed: int
-    config: SimCSEConfig | None
+    pretrain: str  # the contrastive objective; `none` for the encoder as it was loaded
+    seed: int  # of the objective and of the heads
+    config: SimCSEConfig | None  # of the objective; None for `none`
     trainings: tuple[Training, ...]
-    baseline: bool = False
+    baseline: bool = False  # whether it stands only to say what the other stages have changed
 
 
 def grid(settings: Settings) -> list[Stage]:

@@ -44,34 +44,20 @@ from simcse.teacher import Teacher
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the settings name: where it is, the rows of the tasks, and what is to be done.
-
-    Attributes:
-        settings: of the run.
-        stages: the grid.
-        device, dtype: that the encoder runs on and multiplies in.
-        data_folder: of the tasks' files.
-        checkpoint: the backbone's folder.
-        teacher_folder: of the encoder to learn from, if any.
-        splits: by task.
-        to_train_on: by task, the labelled training examples that heads may be trained on.
-        held_out: by task, those that only thresholds are chosen by.
-        files: training file by contrastive objective.
-        selection: pairs that checkpoints are selected by.
-    """
+    """What the settings name: where it is, the rows of the tasks, and what is to be done."""
 
     settings: Settings
-    stages: list[Stage]
+    stages: list[Stage]  # the grid
     device: torch.device
-    dtype: torch.dtype
-    data_folder: Path
-    checkpoint: CheckpointFolder
-    teacher_folder: Path | None
-    splits: dict[str, Splits]
-    to_train_on: dict[str, list[Any]]
-    held_out: dict[str, list[Any]]
-    files: dict[str, Path]
-    selection: list[SentencePair]
+    dtype: torch.dtype  # that the encoder multiplies in
+    data_folder: Path  # of the tasks' files
+    checkpoint: CheckpointFolder  # the backbone's
+    teacher_folder: Path | None  # of the encoder to learn from
+    splits: dict[str, Splits]  # by task
+    to_train_on: dict[str, list[Any]]  # by task: labelled, for heads
+    held_out: dict[str, list[Any]]  # by task: labelled, for thresholds only
+    files: dict[str, Path]  # to train on, by contrastive objective
+    selection: list[SentencePair]  # pairs that checkpoints are selected by, [] for none
 
     @property
     def published_labels(self) -> int | None:
@@ -97,6 +83,7 @@ def find_inputs(settings: Settings) -> Inputs:
     """
     stages = grid(settings)
     device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
     files = {}
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
@@ -120,7 +107,7 @@ def find_inputs(settings: Settings) -> Inputs:
         settings,
         stages,
         device,
-        choose_precision(settings.precision, device),
+        dtype,
         folder,
         checkpoint,
         teacher_folder,
@@ -152,12 +139,13 @@ def check_published(inputs: Inputs) -> None:
             )
 
 
-def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
-    """Refuse a folder that another command has made: its results would be replaced.
+def open_folder(settings: Settings) -> RunFolder:
+    """Return the run folder; not one of another command, whose results would be replaced.
 
     Raises:
         DataError: it is of an earlier version, or of other settings, which are named.
     """
+    folder = RunFolder(settings.folder(), read_only=not is_main())
     config = folder.config()
     if (folder.path / "results.json").exists() and "format" not in config:
         raise DataError(
@@ -169,6 +157,7 @@ def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
             f"{folder.path}: made by another command ({'; '.join(differing)}); "
             "give another --run-dir"
         )
+    return folder
 
 
 @dataclass(frozen=True)
@@ -188,26 +177,6 @@ class Run:
         return self.inputs.settings
 
     @property
-    def splits(self) -> dict[str, Splits]:
-        """Return the rows of the tasks, by name."""
-        return self.inputs.splits
-
-    @property
-    def to_train_on(self) -> dict[str, list[Any]]:
-        """Return by task the labelled examples that heads may be trained on."""
-        return self.inputs.to_train_on
-
-    @property
-    def held_out(self) -> dict[str, list[Any]]:
-        """Return by task the labelled examples that only thresholds are chosen by."""
-        return self.inputs.held_out
-
-    @property
-    def selection(self) -> list[SentencePair]:
-        """Return the pairs that checkpoints are selected by, [] for none."""
-        return self.inputs.selection
-
-    @property
     def cache(self) -> Path:
         """Return the folder of frozen embeddings, which all runs share."""
         return self.folder.path.parent / "cache"
@@ -221,8 +190,8 @@ class Run:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
         digests = {name: texts.digests[name] for name, texts in self.texts.items()}
-        digests["selection"] = digest([asdict(pair) for pair in self.selection])
-        for task, splits in self.splits.items():
+        digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
+        for task, splits in self.inputs.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)
             digests[task] = digest([asdict(example) for example in rows])
         return digests
@@ -265,8 +234,7 @@ def open_run(inputs: Inputs) -> Run:
         UserError: more layers are to be tuned than there are.
     """
     settings = inputs.settings
-    folder = RunFolder(settings.folder(), read_only=not is_main())
-    refuse_another_command(folder, settings)
+    folder = open_folder(settings)
     if inputs.checkpoint.has(ISBERT):
         raise CheckpointError(
             f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "

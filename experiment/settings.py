@@ -297,10 +297,7 @@ class Settings:
     def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
         """Return a head's settings: the preset's, overridden by single values.
 
-        Args:
-            task: its name.
-            tune: of --tune, or the name of a joint training.
-            seed: of the head.
+        `tune` is one of --tune, or the name of a joint training.
         """
         tune = "joint" if tune.startswith("joint") else tune
         config = head_config(self.preset, tune, task)
@@ -321,13 +318,7 @@ class Settings:
         """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
             return Path(self.run_dir)
-        unused = [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
-        unused += [] if "teacher" in self.pretrain else ["teacher", "teacher_precision"]
-        unused += ["train_rows"] if self.train_rows == ("all",) else []
-        unused += [] if self.rates else ["rates"]
-        unused += [] if self.no_baseline else ["no_baseline"]
-        left_out = (*NOT_IN_NAME, *unused)
-        values = {name: value for name, value in asdict(self).items() if name not in left_out}
+        values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
         values["layout"] = LAYOUT
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
         return Path("runs") / "_".join((*words, digest(values)[:8]))

@@ -44,72 +44,46 @@ Scores = Mapping[str, Any]  # of a row and seed: `row`, `seed`, and the table's 
 
 @dataclass(frozen=True)
 class Row:
-    """A command, and what the table says of it.
+    """A command, and what the table says of it."""
 
-    Attributes:
-        command: as a reader types it; several are joined by `&&`, and the last one has the result.
-        label: as in the paper.
-        published: what the paper reports, in its own units; None where it reports nothing.
-        cell: how the names of its cells begin, where the command leaves cells of several rows.
-    """
-
-    command: str
-    label: str = ""
-    published: float | None = None
-    cell: str = ""
+    command: str  # as a reader types it; of several, joined by `&&`, the last one has the result
+    label: str = ""  # as in the paper
+    published: float | None = None  # by the paper, in its own units
+    cell: str = ""  # how the names of its cells begin, where the command leaves those of several
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper found, as a relation that numbers can contradict.
+    """What a paper found, as a relation that numbers can contradict."""
 
-    Attributes:
-        row, other: labels.
-        relation: whether the measure of `row` is less or more than that of `other`, or alike.
-        why: in a few words, with the source.
-        of: which column.
-        within: how far apart two numbers that are alike may be.
-    """
-
-    row: str
-    relation: str
+    row: str  # its label
+    relation: str  # LESS or MORE than the other row, or ALIKE
     other: str
-    why: str
-    of: str = "best"
-    within: float = WITHIN
+    why: str  # in a few words, with the source
+    of: str = "best"  # which column
+    within: float = WITHIN  # how far apart two numbers that are alike may be
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table or figure, and how it is made.
+    """A table or figure, and how it is made."""
 
-    Attributes:
-        name: of its result file, docs/results/NAME.csv, or .json where a command writes that.
-        rows: one per command, or per line of a paper's table.
-        pages: that show it.
-        quick: part of --quick.
-        figure: a file that its first command leaves (of a run's page with the figure's name behind
-            #) or `trajectory`, of alignment and uniformity in tuning; and the file that it becomes.
-        title, source, published_on: of a paper's table: what it asks, where it was published, and
-            what the published numbers were measured with.
-        reading: what to make of it, a few sentences for a student.
-        columns: of a paper's table: what is measured; () where all cells of the runs are shown.
-        held_out: whether heads are scored on the test split where it has labels; else on dev.
-        claims: what the paper found.
-    """
-
-    name: str
-    rows: tuple[Row, ...]
-    pages: tuple[str, ...] = ()
-    quick: bool = False
+    name: str  # of its result file, docs/results/NAME.csv, or .json where a command writes that
+    rows: tuple[Row, ...]  # one per command, or per line of a paper's table
+    pages: tuple[str, ...] = ()  # that show it
+    quick: bool = False  # part of --quick
+    # A file that its first command leaves (of a run's page with the figure's name behind #) or
+    # `trajectory`, of alignment and uniformity in tuning; and the file that it becomes.
     figure: tuple[str, ...] = ()
+    # Of a paper's table: what it asks, where it was published, what was measured there and with
+    # what, and what to make of it, a few sentences for a student.
     title: str = ""
     source: str = ""
     published_on: str = "bert-base-uncased, STS-B dev, Spearman x 100"
     reading: str = ""
-    columns: tuple[str, ...] = ()
-    held_out: bool = False
-    claims: tuple[Claim, ...] = ()
+    columns: tuple[str, ...] = ()  # what is measured; () where all cells of the runs are shown
+    held_out: bool = False  # heads are scored on the test split where it has labels; else on dev
+    claims: tuple[Claim, ...] = ()  # what the paper found
 
     @property
     def commands(self) -> list[str]:
@@ -193,6 +167,7 @@ def judged(claim: Claim, scores: Sequence[Scores]) -> str:
         if len(pairs) > 1:
             # Of the pairs no error: they are the same for both. Their number then does not matter.
             interval = over_seeds(differences, 0.0, 2).interval
+            assert interval is not None
             numbers += f" [{interval.low:+.3f}, {interval.high:+.3f}]"
             word = verdict(claim, interval.low, interval.high)
     text = "" if claim.of == TUNING[0] else f"{claim.of}: "

@@ -1,7 +1,7 @@
 """A finished run's heads taken away: `python -m heads predict | export`."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,6 @@ CELL: Any = {
     "where a run has one task)",
     "metavar": "NAME",
 }
-DEVICE: Any = {"help": "where to compute", "choices": ("auto", "cpu", "cuda"), "rare": True}
-THREADS: Any = {
-    "help": "CPU threads; 0 leaves it to PyTorch",
-    "least": 0,
-    "most": 4096,
-    "rare": True,
-}
 
 
 @dataclass(frozen=True)
@@ -35,8 +28,8 @@ class PredictOptions:
     file: Path = option(help="the texts, as told above", flag="file", metavar="FILE")
     cell: str | None = option(None, **CELL)
     out: Path | None = option(None, "write there, whole or not at all (stdout)", metavar="FILE")
-    device: str = option("auto", **DEVICE)
-    threads: int = option(0, **THREADS)
+    device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
+    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
 
 
 def predict_command(words: Sequence[str]) -> None:
@@ -144,15 +137,10 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
         print(f"{cell.name}: {options.onnx}, {tokenizer}")
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    "predict": predict_command,
-    "export": export_command,
-}
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    return run_command("python -m heads", COMMANDS, argv)
+    commands = {"predict": predict_command, "export": export_command}
+    return run_command("python -m heads", commands, argv)
 
 
 if __name__ == "__main__":

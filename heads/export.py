@@ -7,12 +7,9 @@ whose head is BERT's own classifier (`--features cls`) as a `CrossEncoder`, whol
 import copy
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from data.examples import DataError
-from data.tasks import Task
 from heads.heads import reads_cls
 from heads.published import to_classifier
 from heads.saved import FinishedCell, SavedHead
@@ -22,6 +19,12 @@ from minbert.encoder import SentenceEncoder
 from runtime.files import read_object
 
 HEAD = "head.safetensors"
+# By label kind, what a CrossEncoder predicts.
+GIVES = {
+    "classes": "the logits of the classes",
+    "binary": "a probability each",
+    "score": "a score each",
+}
 
 
 def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
@@ -65,149 +68,40 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
 
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: what it is, how it scored, which command made it, how it is used."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    task = head.task
+    kind, reads = "bi-encoder", "every text is encoded alone, and a small head reads the embeddings"
     if as_classifier:
-        name = "cross-encoder" if head.reader == "cross" else "classifier"
-        reads = "both texts are read at once" if head.task.is_pair else "a text is read"
+        kind = "cross-encoder" if head.reader == "cross" else "classifier"
+        reads = "both texts are read at once" if task.is_pair else "a text is read"
         reads += ", and BERT's pooler and classifier score its [CLS]"
-        use = _classifier_use(head, out)
-    else:
-        name = "bi-encoder"
-        reads = "every text is encoded alone, and a small head reads the embeddings"
-        use = _embeddings_use(head, out)
-    task, entry = head.task, cell.scores[0]
     # RUN/heads/CELL.safetensors: the run's settings are two folders up.
     config = read_object(cell.path.parent.parent / "config.json", DataError)
-    stage = "as loaded" if entry["pretrain"] == "none" else f"SimCSE, `{entry['pretrain']}`"
-    return f"""\
----
-library_name: sentence-transformers
-pipeline_tag: {"sentence-similarity" if task.is_pair else "text-classification"}
-tags: [simcse, {name}]
----
-
-# {cell.name}
-
-A {name} for {task.about}: {reads}.
-
-| | |
-|---|---|
-| backbone | {entry["backbone"]} |
-| contrastive stage | {stage} |
-| tuning | {entry["tune"]} |
-| head's features | {entry["features"]} |
-| pooling | {head.encoder.pooling} |
-| data | {entry["data"]}, task {task.name} |
-| training rows | {entry.get("train_rows", "all")} |
-| seed | {entry["seed"]} |
-| made by | `{_command(config)}` |
-
-## Scores
-
-| split | rows | with texts seen in training | {" | ".join(task.metrics)} |
-|---|---|---|{"---|" * len(task.metrics)}
-{chr(10).join(_score_rows(cell, task))}
-
-In brackets: 95 % intervals over the rows. The best epoch was chosen on dev.
-
-## Use
-
-{use}
-"""
-
-
-def _embeddings_use(head: SavedHead, out: Path) -> str:
-    return f"""\
-Embeddings:
-
-```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer({str(out)!r})
-embeddings = model.encode(["a man plays the guitar", "someone makes music"])
-```
-
-With the head:
-
-```python
-{_program(head, out)}
-```"""
-
-
-def _classifier_use(head: SavedHead, out: Path) -> str:
-    """Return programs that score with sentence-transformers, or a single text with transformers."""
-    if not head.task.is_pair:
-        return f"""\
-```python
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-model = AutoModelForSequenceClassification.from_pretrained({str(out)!r}).eval()
-tokenizer = AutoTokenizer.from_pretrained({str(out)!r})
-tokens = tokenizer("a first text", truncation=True, return_tensors="pt")
-prediction = model(**tokens).logits.argmax(dim=-1)
-```"""
-    what = "a probability each" if head.task.label_kind == "binary" else "a score each"
-    if head.task.label_kind == "classes":
-        what = "the logits of the classes"
-    return f"""\
-```python
-from sentence_transformers import CrossEncoder
-
-model = CrossEncoder({str(out)!r})
-scores = model.predict([("a first text", "a second one")])  # {what}
-```"""
-
-
-def _command(config: dict[str, Any]) -> str:
-    """Return the command line of a run; the program by its name, wherever it stood."""
+    # The program by its name, wherever it stood.
     words = [str(word) for word in config.get("command", [])]
-    return shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
-
-
-def _score_rows(cell: FinishedCell, task: Task) -> Iterator[str]:
-    for entry in cell.scores:
-        seen = entry.get("overlap", {}).get("sentences")
-        fields = [entry["split"], f"{entry['n']:,}", "not known" if seen is None else f"{seen:.1%}"]
-        for metric in task.metrics:
-            value, interval = entry["metrics"].get(metric), entry.get("interval", {}).get(metric)
-            field = "not defined" if value is None else f"{value:.3f}"
-            if interval:
-                field += f" [{interval['low']:.3f}, {interval['high']:.3f}]"
-            fields.append(field)
-        yield f"| {' | '.join(fields)} |"
-
-
-def _program(head: SavedHead, out: Path) -> str:
-    """Return a program that predicts with what the folder holds, without this project."""
-    task, concat = head.task, head.features.form == "concat"
-    names = ["u", "v"][: task.num_texts]
-    texts = ['"a first text"', '"a second one"'][: task.num_texts]
-    lines = [
-        "import torch",
-        "import torch.nn.functional as F",
-        "from safetensors.torch import load_file",
-        "",
-    ]
-    lines.append(f"weights = load_file({str(out / HEAD)!r})")
-    # As BiFeatures.combine: the embeddings side by side, or at unit size with |u - v| and u * v.
-    for name, text in zip(names, texts, strict=True):
-        lines.append(f"{name} = torch.from_numpy(model.encode([{text}]))")
-        if not concat:
-            lines.append(f"{name} = F.normalize({name}, dim=-1) * {name}.shape[-1] ** 0.5")
-    if task.is_pair:
-        more = "" if concat else ", (u - v).abs(), u * v"
-        lines.append(f"x = torch.cat([u, v{more}], dim=-1)")
-    else:
-        lines.append("x = u")
-    # Which of the head's layers have weights: those between them are ReLU and dropout.
+    command = shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
+    # Which of the head's layers have weights: those between them are activations and dropout.
     *hidden, last = (n for n, layer in enumerate(head.head.layers) if hasattr(layer, "weight"))
-    lines.append(f"for n in {hidden}:")
-    layer = "F.linear(x, weights[f'layers.{n}.weight'], weights[f'layers.{n}.bias'])"
-    lines.append(f"    x = {layer}.relu()")
-    lines.append(f"logits = {layer.replace('{n}', str(last)).replace('[f', '[')}")
-    # As Head.predict: argmax, the logit's sign, or a sigmoid that spans the scale of the labels.
-    ends = {
-        "classes": "prediction = logits.argmax(dim=-1)  # probabilities: logits.softmax(dim=-1)",
-        "binary": "prediction = (logits[:, 0] > 0).long()  # probability: logits.sigmoid()",
-        "score": f"prediction = {task.largest} * logits[:, 0].sigmoid()",
-    }
-    return "\n".join([*lines, ends[task.label_kind]])
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("card.md.j2").render(
+        cell=cell,
+        task=task,
+        kind=kind,
+        reads=reads,
+        pooling=head.encoder.pooling,
+        command=command,
+        as_classifier=as_classifier,
+        concat=head.features.form == "concat",
+        folder=repr(str(out)),
+        weights=repr(str(out / HEAD)),
+        hidden=hidden,
+        last=last,
+        gives=GIVES[task.label_kind],
+    )

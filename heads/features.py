@@ -94,8 +94,7 @@ class CrossFeatures:
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
-        """Return the joined pairs as token ids."""
-        # Every token of a attends to every token of b.
+        """Return joined pairs, in which every token of a attends to every token of b."""
         firsts, seconds = zip(*items, strict=True)
         return encoder.tokenize(firsts, seconds)
 

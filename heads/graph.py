@@ -69,11 +69,7 @@ FORMS: dict[type[nn.Module], type[nn.Module]] = {
 
 
 class Graph(nn.Module):
-    """From the token ids of padded batches to logits and scores.
-
-    Args:
-        head: the trained head; it and its encoder are left as they are.
-    """
+    """From the token ids of padded batches to logits and scores; the head is left as it is."""
 
     def __init__(self, head: SavedHead):
         super().__init__()
@@ -174,11 +170,7 @@ def need_packages() -> None:
 
 
 def write_graph(head: SavedHead, path: Path) -> Path:
-    """Write a head and its encoder as an ONNX file, and the tokenizer beside it.
-
-    Returns:
-        The tokenizer's file, which the library `tokenizers` reads: it cuts texts as the encoder
-        does, and pads them.
+    """Write a head and its encoder as an ONNX file; return the tokenizer's file beside it.
 
     Raises:
         UserError: a package is absent, or the encoder has no such form.

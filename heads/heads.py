@@ -19,13 +19,8 @@ from heads.features import FEATURES
 class Head(nn.Module, ABC):
     """Hidden layers with dropout, then a linear layer; subclasses add loss and prediction.
 
-    Args:
-        in_features: feature size F.
-        hidden_size: width of the hidden layers.
-        depth: how many of them.
-        largest: the largest label; the smallest is 0.
-        dropout: after each hidden layer's activation.
-        activation: of the hidden layers.
+    `hidden_size` is the width of the `depth` hidden layers, `largest` the largest label (the
+    smallest is 0); dropout comes after each hidden layer's activation.
     """
 
     def __init__(
@@ -171,34 +166,19 @@ HEADS: dict[str, tuple[type[Head], int]] = {
 def build_head(
     task: Task, reader: str, hidden_size: int, form: str = "interaction", dropout: float = 0.1
 ) -> Head:
-    """Return the untrained head of a task.
+    """Return the untrained head of a task, whose hidden layers are as wide as the encoder.
 
-    Args:
-        task: decides what the logits mean.
-        reader: how its texts are read, a key of `FEATURES`.
-        hidden_size: of the encoder, and of the head's hidden layers.
-        form: of the features.
-        dropout: of the head.
+    `reader` is a key of `FEATURES`, `form` that of the features.
     """
     # F depends on how many vectors an example has and how they are combined.
     in_features = FEATURES[reader](form).width(hidden_size, task.num_texts)
     head_class, depth = HEADS[task.label_kind]
-    activation: type[nn.Module] = nn.ReLU
-    # A pair that the encoder has read jointly needs fewer layers.
-    if reader == "cross":
-        depth = 1
+    how: dict[str, Any] = {"largest": task.largest, "dropout": dropout}
     if reads_cls(task, reader, form):
-        depth, activation = 1, nn.Tanh
-        if head_class is STSHead:
-            head_class = STSClassifierHead
-    return head_class(
-        in_features,
-        hidden_size,
-        depth,
-        largest=task.largest,
-        dropout=dropout,
-        activation=activation,
-    )
+        head_class = STSClassifierHead if head_class is STSHead else head_class
+        return head_class(in_features, hidden_size, activation=nn.Tanh, **how)
+    # A pair that the encoder has read jointly needs fewer layers.
+    return head_class(in_features, hidden_size, 1 if reader == "cross" else depth, **how)
 
 
 def reads_cls(task: Task, reader: str, form: str) -> bool:

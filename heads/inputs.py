@@ -11,7 +11,7 @@ Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -34,27 +34,16 @@ EMBEDDINGS = "embeddings.npy"
 
 @dataclass(frozen=True, eq=False)
 class FrozenInputs:
-    """Features of examples whose encoder does not change; a head trains on them in seconds.
+    """Features of examples whose encoder does not change; a head trains on them in seconds."""
 
-    Attributes:
-        embeddings: (n, *parts, H) of items, memory-mapped.
-        index: (N, items per example) rows of `embeddings`.
-        features: how they are combined.
-        device: of the features.
-        cls: (n, H), the states of [CLS] of the same texts, if they were kept.
-    """
-
-    embeddings: np.ndarray
-    index: np.ndarray
+    embeddings: np.ndarray  # (n, *parts, H) of items, memory-mapped
+    index: np.ndarray  # (N, items per example) rows of `embeddings`
     features: Features
-    device: torch.device
-    cls: np.ndarray | None = None
+    device: torch.device  # of the features
+    cls: np.ndarray | None = None  # (n, H), the states of [CLS] of the same texts, if kept
 
     def __len__(self) -> int:
         return len(self.index)
-
-    def of(self, rows: np.ndarray) -> "FrozenInputs":
-        return replace(self, index=self.index[rows])
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
@@ -67,17 +56,11 @@ class FrozenInputs:
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
         # Nothing is encoded here, so the size matters little.
-        for start in range(0, len(self), 1024):
-            yield np.arange(start, min(start + 1024, len(self)))
+        yield from np.split(np.arange(len(self)), range(1024, len(self), 1024))
 
     def columns(self) -> list[np.ndarray]:
         """Return the embeddings of all first items, all second ones, ...: (N, *parts, H) each."""
         return [np.asarray(self.embeddings[column]) for column in self.index.T]
-
-    def columns_of_cls(self) -> list[np.ndarray]:
-        """Return the states of [CLS] of all first texts, of all second ones: (N, H) each."""
-        assert self.cls is not None, "asked for by inputs_of(beside_cls=True)"
-        return [np.asarray(self.cls[column]) for column in self.index.T]
 
     def reading(self) -> AbstractContextManager[Any]:
         return torch.inference_mode()
@@ -150,7 +133,7 @@ def inputs_of(
         encoder: frozen here if `tune` is `frozen`.
         named: split -> its examples.
         features: how an example is read.
-        tune: what is trained besides the head; see `heads.config.TUNES`.
+        tune: of `heads.config.TUNES`.
         cache: the folder of frozen embeddings.
         fingerprint: of the encoder, if already known.
         beside_cls: keep the states of [CLS], too, of frozen texts; see `cls_is_of_interest`.
@@ -169,9 +152,8 @@ def inputs_of(
         ]
         indices[name] = np.array(rows, dtype=np.int64)
     fingerprint = fingerprint or encoder.fingerprint()
-    items = list(numbers)
+    cls, items = None, list(numbers)
     embeddings = frozen_embeddings(encoder, fingerprint, features, items, cache, beside_cls)
-    cls = None
     if beside_cls:
         embeddings, cls = embeddings[:, 0], embeddings[:, 1]  # (n, H) each
     return {
@@ -199,17 +181,11 @@ def frozen_embeddings(
 ) -> np.ndarray:
     """Return the frozen embeddings of distinct items, from the cache if they are there.
 
-    Args:
-        encoder: in evaluation mode, with all gradients off.
-        fingerprint: `encoder.fingerprint()`, which takes a moment and is therefore passed in.
-        features: how the encoder reads an item.
-        items: n texts `(a,)` or n pairs `(a, b)`.
-        folder: where the cache is.
-        beside_cls: of texts, keep the state of [CLS] beside each embedding.
+    The encoder is frozen; its `fingerprint()` takes a moment and is therefore passed in.
 
     Returns:
-        Memory-mapped float32, (n, *parts, H): (n, H) for texts, (n, 3, H) for joined pairs, and
-        (n, 2, H) for texts beside [CLS].
+        Memory-mapped float32, (n, *parts, H) of n items; `beside_cls`, (n, 2, H), each embedding
+        beside the state of [CLS].
     """
     embed: Callable[[PackedBatch], Tensor] = partial(features.embed, encoder)
     parts = features.parts
@@ -226,13 +202,8 @@ def frozen_embeddings(
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-        encoder.embed_all(
-            sequences,
-            into,
-            embed,
-            label=f"encode {'pairs' if features.parts else 'texts'}",
-            show_progress=None,
-        )
+        label = "encode pairs" if features.parts else "encode texts"
+        encoder.embed_all(sequences, into, embed, label=label, show_progress=None)
         into.flush()
 
     made_of = {

@@ -32,17 +32,11 @@ class Course:
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps in which the learning rates rise and fall once.
+    """Steps in which the learning rates rise and fall once."""
 
-    Attributes:
-        task: that is learnt; None for all of them.
-        steps: in order.
-        checks: after how many equal parts the dev sets are scored.
-    """
-
-    task: str | None
+    task: str | None  # that is learnt; None for all of them
     steps: tuple[Step, ...]
-    checks: int
+    checks: int  # after how many equal parts the dev sets are scored
 
 
 def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> list[Phase]:
@@ -56,11 +50,6 @@ def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> lis
     - annealed: to N_i ** alpha, alpha = 1 - 0.8 (e - 1) / (E - 1) in epoch e of E: at first large
       tasks come more often, in the end all nearly as often (Stickland & Murray 2019,
       arXiv:1902.02671, section 4.1).
-
-    Args:
-        config: the schedule and remedies.
-        courses: by task, in the order in which they are learnt.
-        seed: of the random draws.
     """
     draw = np.random.default_rng(seed)
     if config.schedule == "sequential":
@@ -107,11 +96,6 @@ def numbered(plan: Sequence[Phase]) -> list[list[tuple[str, int]]]:
     return batches
 
 
-def alpha(epoch: int, epochs: int) -> float:
-    """Return the exponent of the annealed schedule in an epoch, counted from 1."""
-    return 1 - 0.8 * (epoch - 1) / max(1, epochs - 1)
-
-
 def _drawn(
     schedule: str, courses: Mapping[str, Course], total: int, epochs: int, draw: np.random.Generator
 ) -> tuple[Step, ...]:
@@ -119,7 +103,8 @@ def _drawn(
     sizes = np.array([course.examples for course in courses.values()], np.float64)
     steps: list[Step] = []
     for epoch in range(1, epochs + 1):
-        weights = sizes ** (alpha(epoch, epochs) if schedule == "annealed" else 1.0)
+        alpha = 1 - 0.8 * (epoch - 1) / max(1, epochs - 1) if schedule == "annealed" else 1.0
+        weights = sizes**alpha
         count = total * epoch // epochs - len(steps)
         rows = draw.choice(len(names), count, p=weights / weights.sum())
         steps += [(names[row],) for row in rows.tolist()]
@@ -139,13 +124,8 @@ def without_conflicts(gradients: Tensor) -> Tensor:
     """Return the sum of the tasks' gradients, each projected where it conflicts with another's.
 
     PCGrad (Yu et al. 2020, arXiv:2001.06782), algorithm 1: while g_i . g_j < 0, for the other tasks
-    j in random order, g_i becomes g_i - (g_i . g_j) / |g_j|^2 g_j, where g_j is as it was.
-
-    Args:
-        gradients: (K, P).
-
-    Returns:
-        (P,).
+    j in random order, g_i becomes g_i - (g_i . g_j) / |g_j|^2 g_j, where g_j is as it was. From
+    (K, P) to (P,).
     """
     total = torch.zeros_like(gradients[0])
     squares = (gradients**2).sum(dim=1)
@@ -163,13 +143,12 @@ def without_conflicts(gradients: Tensor) -> Tensor:
 
 def take_gradient(parameters: Sequence[nn.Parameter]) -> Tensor:
     """Return the gradients in one row (P,), zeros where there is none, and clear them."""
-    parts = [
-        torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        for parameter in parameters
-    ]
+    parts = []
     for parameter in parameters:
+        gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        parts.append(gradient.flatten())
         parameter.grad = None
-    return torch.cat([part.flatten() for part in parts])
+    return torch.cat(parts)
 
 
 def put_gradient(parameters: Sequence[nn.Parameter], gradient: Tensor) -> None:

@@ -24,9 +24,8 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     Raises:
         UserError: a row of the file cannot be read; then `out` is not written.
     """
-    # Both are generators: no row is read before its line is wanted.
-    rows = read_rows(path, head.task)
-    header, lines = header_of(head.task), predicted_lines(head, rows)
+    # A generator: no row is read before its line is wanted.
+    header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task))
     if out is None:
         # Rows are read before the header is printed: of a file that is refused, nothing is.
         first = list(islice(lines, 1))
@@ -45,10 +44,9 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
 def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
     """Yield the id and the one or two texts of each row of a tab-separated file.
 
-    If a field of the first line is one of the names that the task's own files give to their texts,
-    the file is read as these are: by that header, with csv's quotes; ids are in the column `id`.
-    Otherwise a line is a text, or two with a tab between them, and a quotation mark is a character
-    like any other. Blank lines are passed over; where there is no id, it is the line's number.
+    With a header, that is a first line which names a text as the task's own files do, it is read as
+    these are; otherwise a line is a text, or two. Blank lines are passed over; where there is no
+    id, it is the line's number.
 
     Raises:
         DataError: unreadable, empty, not UTF-8, or a row with more or fewer fields.

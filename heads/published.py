@@ -22,14 +22,7 @@ def fitting_labels(task: Task) -> tuple[int, ...]:
 def published_classifier(
     encoder: SentenceEncoder, task: Task, reader: str, form: str
 ) -> BertClassifier | None:
-    """Return the checkpoint's classifier if a task's head starts from it, else None.
-
-    Args:
-        encoder: of the checkpoint.
-        task: what the head predicts.
-        reader: how it reads texts, a key of `FEATURES`.
-        form: of its features.
-    """
+    """Return the checkpoint's classifier if a task's head starts from it, else None."""
     classifier = encoder.classifier
     if classifier is None or not reads_cls(task, reader, form):
         return None
@@ -52,12 +45,10 @@ def load_classifier(head: Head, classifier: BertClassifier) -> None:
 
 
 def to_classifier(head: Head) -> BertClassifier:
-    """Return a head of this form as a classifier.
-
-    Its activation gives the head's scores, or the probability of one of two classes; the logits of
-    several classes are left as they are.
-    """
+    """Return a head of this form as a classifier."""
     dense, out = _two_layers(head)
+    # It gives the head's scores, or the probability of one of two classes; the logits of several
+    # classes are left as they are.
     activation = "Sigmoid" if out.out_features == 1 else "Identity"
     if isinstance(head, STSClassifierHead):
         activation = head.score_activation

@@ -65,10 +65,6 @@ def choose_rate(
         made_of: everything but the rate that decides the scores of a candidate.
         cache: the folder where these scores are kept.
         resume: continue the candidate that was interrupted.
-
-    Raises:
-        TrainingError: a rate is so high that training diverges.
-        StateError: a damaged state.
     """
     splits = head_task.splits
     trials: list[dict[str, Any]] = []
@@ -93,15 +89,13 @@ def choose_rate(
         parts = made_of | {"rate": rate}
         folder = kept("trial", parts, make, cache, name=f"rate-{rate}", together=True)
         trials.append(read_object(folder / SCORES, KeptError))
-    tried = [_best(rate, trial["scores"]) for rate, trial in zip(rates, trials, strict=True)]
+    tried = []
+    for rate, trial in zip(rates, trials, strict=True):
+        epoch = _first_best(trial["scores"])
+        tried.append(Tried(rate, trial["scores"][epoch], epoch + 1))
     best = tried[_first_best([candidate.score for candidate in tried])]
     seconds = sum(trial["seconds"] for trial in trials)
     return Choice(best.rate, best.epoch, tried, len(splits.train), len(splits.dev), seconds)
-
-
-def _best(rate: float, scores: list[float | None]) -> Tried:
-    epoch = _first_best(scores)
-    return Tried(rate, scores[epoch], epoch + 1)
 
 
 def _first_best(scores: list[float | None]) -> int:

@@ -51,7 +51,7 @@ class SavedHead:
             columns: the embeddings of all first items, of all second ones: (N, *parts, H) each.
         """
         # Columns one below the other, (items * N, *parts, H), as `_read` has them.
-        return head_logits(self.head, self._inputs(np.concatenate(columns), len(columns)))
+        return head_logits(self.head, self._inputs(np.concatenate(columns), len(columns[0])))
 
     def logits(self, examples: Sequence[Item]) -> np.ndarray:
         """Return the logits, (N,) or (N, C) float32, of the texts of N examples."""
@@ -81,26 +81,20 @@ class SavedHead:
 
     def _read(self, examples: Sequence[Item]) -> FrozenInputs:
         # One column per item of an example: all first texts, then all second ones.
-        columns = list(zip(*(self.features.items(texts) for texts in examples), strict=True))
+        columns = zip(*(self.features.items(texts) for texts in examples), strict=True)
         embeddings = self.embed([item for column in columns for item in column])
-        return self._inputs(embeddings, len(columns))
+        return self._inputs(embeddings, len(examples))
 
-    def _inputs(self, embeddings: np.ndarray, items: int) -> FrozenInputs:
-        """Return embeddings, one column after the other, as inputs of `items` per example."""
+    def _inputs(self, embeddings: np.ndarray, count: int) -> FrozenInputs:
         # Row c * N + i is item c of example i: (items, N) -> (N, items).
-        index = np.arange(len(embeddings)).reshape(items, -1).T
+        index = np.arange(len(embeddings)).reshape(-1, count).T
         return FrozenInputs(embeddings, index, self.features, self.encoder.device)
 
 
 def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain: str) -> None:
     """Write a head as safetensors, with what is needed to rebuild it in its metadata.
 
-    Args:
-        head: trained.
-        path: of the file.
-        head_task: what it was trained on.
-        key: of the cell's results; it shows later whether the head belongs to them.
-        pretrain: the contrastive stage under it, `none`, `unsup`, ...
+    `key` is that of the cell's results, and shows later whether the head belongs to them.
     """
     if not is_main():
         return
@@ -121,15 +115,13 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     about = read_about(path)
     known = {field.name for field in fields(HeadConfig)}
     try:
-        task, reader = TASKS[about["task"]], about["encoder"]
-        # Looked up for its KeyError: earlier versions knew readers that no head is made for now.
-        FEATURES[reader]
-        raw = json.loads(about["config"])
+        FEATURES[about["encoder"]], about["pretrain"]  # looked up for their KeyError
         # Settings that only a later version knows are passed over.
+        raw = json.loads(about["config"])
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
+        return TASKS[about["task"]], about["encoder"], config
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
-    return task, reader, config
 
 
 def load_head(path: Path, device: str = "auto", precision: str | None = None) -> SavedHead:
@@ -144,12 +136,12 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
         CheckpointError: the head, its encoder or the run's config is missing or damaged.
     """
     task, reader, config = read_head(path)
+    about = read_about(path)
     run = path.absolute().parent.parent
     # A tuned encoder lies under its head's name; a frozen one is that of all heads of its stage.
     folder, pooling = run / "models" / path.stem, None
     if config.tune == "frozen":
-        # Heads of 0.14.0 and before have it in the file's name alone, PRETRAIN-...
-        pretrain = read_about(path).get("pretrain") or path.stem.split("-")[0]
+        pretrain = about["pretrain"]
         folder = run / "backbones" / ("none" if pretrain == "none" else f"{pretrain}-{config.seed}")
         if pretrain == "none":  # as the run pooled, whatever the checkpoint states
             pooling = _options(run).get("pooling")
@@ -164,7 +156,7 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
     load_module(head, read_file(path), path)
     # The activation of a published cross-encoder is no tensor: the file says which it is.
     if isinstance(head, STSClassifierHead):
-        head.score_activation = read_about(path).get("activation", head.score_activation)
+        head.score_activation = about.get("activation", head.score_activation)
     features = FEATURES[reader](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
 
@@ -179,15 +171,10 @@ def _options(run: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedCell:
-    """A trained head in a run folder, and what results.json says of it.
+    """A trained head in a run folder, and what results.json says of it."""
 
-    Attributes:
-        path: RUN/heads/NAME.safetensors.
-        scores: its entries in results.json, one per labelled split, dev first.
-    """
-
-    path: Path
-    scores: tuple[dict[str, Any], ...]
+    path: Path  # RUN/heads/NAME.safetensors
+    scores: tuple[dict[str, Any], ...]  # an entry per labelled split, dev first
 
     @property
     def name(self) -> str:
@@ -215,19 +202,15 @@ def finished_cells(run: Path) -> list[FinishedCell]:
         raise DataError(f"{run}: no results.json in it; give the folder of a run, such as runs/sts")
     by_key = defaultdict(list)
     try:
-        for entry in read_json(path):
+        for entry in sorted(read_json(path), key=lambda entry: entry["split"]):  # dev, then test
             TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
             by_key[entry["key"]].append(entry)
-        for entries in by_key.values():
-            entries.sort(key=lambda entry: entry["split"])  # dev, then test
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a run's results ({error!r}); repeat the run") from None
     cells = []
     for head_path in sorted(run.glob("heads/*.safetensors")):
         # A head and its scores carry the same key, whatever else its name is made of.
-        entries = by_key.get(read_about(head_path).get("key"), [])
-        # 0.14.0 knew encoders that no head is made for any more.
-        if entries and entries[0]["encoder"] in FEATURES:
+        if entries := by_key.get(read_about(head_path).get("key")):
             cells.append(FinishedCell(head_path, tuple(entries)))
     if not cells:
         raise DataError(f"{run}: no finished cell in its heads/; repeat the run")

@@ -59,6 +59,7 @@ from runtime.training import (
     steps_per_epoch,
 )
 
+# Dev predictions (N,) -> the score to maximise; None counts as worst.
 Score = Callable[[np.ndarray], float | None]
 
 # A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and
@@ -69,24 +70,16 @@ SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
 
 @dataclass(frozen=True)
 class HeadTask:
-    """A task that a head learns, alone or jointly with others.
+    """A task that a head learns, alone or jointly with others."""
 
-    Attributes:
-        task: its name.
-        reader: how its texts are read, a key of `FEATURES`; a single text is always read by `bi`.
-        config: the settings. Of a joint training only epochs and features are the task's own; rates
-            and batch size are those of the first task.
-        splits: its examples.
-        dev_score: dev predictions (N,) -> the score to maximise; None counts as worst.
-        inputs: of every split, if they are at hand; otherwise `fit_heads` makes them.
-    """
-
-    task: str
-    reader: str
+    task: str  # its name
+    reader: str  # a key of `FEATURES`; a single text is always read by `bi`
+    # Of a joint training only epochs and features are the task's own; rates and batch size are
+    # those of the first task.
     config: HeadConfig
     splits: Splits
     dev_score: Score
-    inputs: dict[str, HeadInputs] | None = None
+    inputs: dict[str, HeadInputs] | None = None  # of every split; None: `fit_heads` makes them
 
     @property
     def features(self) -> Features:
@@ -124,12 +117,9 @@ def fit_heads(
 ) -> list[FittedHead]:
     """Train the head of each task and predict dev and test; of several processes, all call this.
 
-    With `tune == "frozen"` the encoder is frozen and reads each distinct text once; with `"full"`
-    or `"last2"`, it or its last two layers are trained along with the head, in place. Heads of
-    several tasks are trained jointly on one encoder.
-
     Args:
-        encoder: frozen here, or trained in place.
+        encoder: with `tune == "frozen"` frozen here, to read each distinct text once; otherwise all
+            of it or its last layers are trained along, in place.
         head_tasks: one, or several in the order in which they are learnt.
         cache: the folder of frozen embeddings.
         joint: the schedule and remedies of a joint training; None for one task.
@@ -157,14 +147,12 @@ def fit_heads(
         encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
     )
     trainer.run(resume, "joint" if joint else "head")
-
-    def applied() -> tuple[dict[str, dict[str, np.ndarray]], float, dict[str, float]]:
-        """Return the tasks' predictions, the seconds so far, and the speeds."""
+    applied: Any = None
+    if is_main():
         predictions = {task: trainer.predict_unseen(task) for task in trainer.heads}
         seconds = time.perf_counter() - started
-        return predictions, seconds, {task: trainer.reading_speed(task) for task in trainer.heads}
-
-    predictions, seconds, speeds = main_decides(applied() if is_main() else None)
+        applied = predictions, seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
+    predictions, seconds, speeds = main_decides(applied)
     return [
         FittedHead(
             head,
@@ -186,10 +174,8 @@ def by_name(splits: Splits) -> dict[str, list[Any]]:
 
 
 def unfreeze(model: BertModel, layers: int | None) -> None:
-    """Make the last `layers` of an encoder trainable and nothing else of it; None: everything.
-
-    Below them no gradient is computed, which saves time as well.
-    """
+    """Make the last `layers` of an encoder trainable and nothing else of it; None: everything."""
+    # Below them no gradient is computed, which saves time as well.
     model.requires_grad_(layers is None)
     for layer in model.encoder.layer[-layers:] if layers else ():
         layer.requires_grad_(True)
@@ -198,12 +184,7 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 class HeadTrainer:
     """Trains the head of one task, or those of several jointly, and a live encoder with them.
 
-    Args:
-        encoder: whose embeddings are read; trained in place unless the first config says `frozen`.
-        head_tasks: one, or several in the order in which they are learnt.
-        inputs: of each task, by split: train, dev, and those to predict.
-        joint, epoch: as of `fit_heads`.
-        state_path: where the resumable state is written after every check; None keeps none.
+    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
     """
 
     def __init__(
@@ -229,9 +210,7 @@ class HeadTrainer:
             task: torch.tensor([example.label for example in head_task.splits.train]).float()
             for task, head_task in self.head_tasks.items()
         }
-        self.heads = {
-            task: self._new_head(head_task) for task, head_task in self.head_tasks.items()
-        }
+        self.heads = {head_task.task: self._new_head(head_task) for head_task in head_tasks}
         set_seed(config.seed)
         heads = nn.ModuleDict(self.heads)
         self.trained = nn.ModuleDict({"heads": heads})
@@ -249,7 +228,12 @@ class HeadTrainer:
 
         # One task is a sequence of one. Each task's share of the steps is what its own training
         # would take; a published head is trained for none, and has no rows to train on.
-        plan = phases(joint or JointConfig("sequential"), self._courses(), config.seed)
+        courses = {}
+        for task, head_task in self.head_tasks.items():
+            if epochs := head_task.config.num_epochs:
+                count = len(self.labels[task])
+                courses[task] = Course(count, steps_per_epoch(count, config.batch_size), epochs)
+        plan = phases(joint or JointConfig("sequential"), courses, config.seed)
         self.batches = numbered(plan)
         self.checks = checks(plan)[:epoch]
         lengths = [len(phase.steps) for phase in plan]
@@ -278,15 +262,6 @@ class HeadTrainer:
             load_classifier(head, classifier)
         return head.to(self.encoder.device)
 
-    def _courses(self) -> dict[str, Course]:
-        courses = {}
-        for task, head_task in self.head_tasks.items():
-            if head_task.config.num_epochs:
-                count = len(self.labels[task])
-                per_epoch = steps_per_epoch(count, self.config.batch_size)
-                courses[task] = Course(count, per_epoch, head_task.config.num_epochs)
-        return courses
-
     def run(self, resume: bool = False, label: str = "head") -> None:
         """Train to the end; leave the state of the best dev epoch in place, or the last one."""
         if resume:
@@ -307,11 +282,7 @@ class HeadTrainer:
         self.trained.eval()
 
     def predict(self, task: str, inputs: HeadInputs) -> np.ndarray:
-        """Return predictions (N,) float64 of any examples of a task, in evaluation mode.
-
-        Raises:
-            TrainingError: training has diverged.
-        """
+        """Return predictions (N,) float64 of any examples of a task, in evaluation mode."""
         self.trained.eval()
         logits = torch.from_numpy(head_logits(self.heads[task], inputs))
         check_finite(logits.abs().max().item(), self.step)
@@ -392,20 +363,15 @@ class HeadTrainer:
 
     def _check(self, loss: float, learnt: str | None) -> None:
         """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
-
-        def scores() -> dict[str, float | None]:
-            return {
-                task: head_task.dev_score(self.predict(task, self.inputs[task]["dev"]))
-                for task, head_task in self.head_tasks.items()
-            }
-
         # All tasks, also those learnt long ago: the curves show what is forgotten.
-        dev_scores = main_decides(scores() if is_main() else None)
-        for task, score in dev_scores.items():
+        for task, head_task in self.head_tasks.items():
+            score = None
+            if is_main():
+                score = head_task.dev_score(self.predict(task, self.inputs[task]["dev"]))
+            score = main_decides(score)
             epoch = len(self.history[task]) + 1
             self.history[task].append({"epoch": epoch, "loss": loss, "dev_score": score})
-        if self.keeps_best:
-            (score,) = dev_scores.values()
+        if self.keeps_best:  # there is one task, and this is its score
             # An undefined score, such as the correlation of a constant, is worse than any other.
             comparable = -math.inf if score is None else score
             if comparable > self.best_score or not self.best_state:

@@ -21,15 +21,7 @@ from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointEr
 from minbert.folder import CheckpointFolder
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from runtime.commands import is_shortage
-from runtime.files import (
-    SUMS,
-    digest,
-    fault_of,
-    files_of,
-    seal_folder,
-    sealed_files,
-    whole_folder,
-)
+from runtime.files import SUMS, digest, fault_of, files_of, seal_folder, sealed_files, whole_folder
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +32,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def read_tensors(folder: CheckpointFolder, config: BertConfig | None = None) -> Tensors:
-    """Read all weights of a checkpoint, with the key names of a bare BertModel.
-
-    Args:
-        folder: the checkpoint's.
-        config: if given, the sizes that the weights must have.
+    """Read all weights of a checkpoint, by the names of a bare BertModel, of `config`'s sizes.
 
     Raises:
         CheckpointError: no weights, a missing shard, a truncated or foreign file, other sizes.
@@ -57,11 +45,7 @@ def read_tensors(folder: CheckpointFolder, config: BertConfig | None = None) -> 
 
 
 def tensors_in(folder: CheckpointFolder) -> Tensors:
-    """Read the weights in a folder: `model.safetensors`, a sharded index, or pickled ones.
-
-    Raises:
-        CheckpointError: as for `read_tensors`.
-    """
+    """Read the weights in a folder: `model.safetensors`, a sharded index, or pickled ones."""
     if folder.has(SAFETENSORS):
         return read_file(folder.path / SAFETENSORS)
     if folder.has(INDEX):
@@ -98,10 +82,11 @@ def read_file(path: Path) -> Tensors:
         ) from None
     if pickled:
         _check_plain(tensors, path)
-        return tensors
-    noted = _metadata(path).get(DIGEST)
-    if noted is not None and noted != _noted_digest(tensors, read_about(path)):
-        raise CheckpointError(f"{path}: has changed since it was saved; delete it to make it again")
+    elif noted := _metadata(path).get(DIGEST):
+        if noted != _noted_digest(tensors, read_about(path)):
+            raise CheckpointError(
+                f"{path}: has changed since it was saved; delete it to make it again"
+            )
     return tensors
 
 
@@ -189,12 +174,7 @@ def _rename(tensors: Tensors) -> Tensors:
 
 
 def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
-    """Return an encoder's and its prediction head's tensors under the names of a checkpoint.
-
-    Args:
-        tensors: named as `read_tensors` does.
-        architecture: whose names.
-    """
+    """Return an encoder's and its prediction head's tensors under an architecture's own names."""
     head = {ours: theirs for theirs, ours in architecture.head.items()}
     return {
         _replace_start(key, head) if key.startswith(HEAD) else architecture.prefix + key: tensor
@@ -210,20 +190,16 @@ def _replace_start(key: str, names: dict[str, str]) -> str:
 
 
 def load_encoder(model: nn.Module, tensors: Tensors, folder: CheckpointFolder) -> None:
-    """Copy a checkpoint into a BertModel and log what was not used.
-
-    Raises:
-        CheckpointError: a tensor of the model is missing or has another shape.
-    """
+    """Copy a checkpoint into a BertModel, as `load_module` does, and log what was not used."""
     load_module(model, tensors, folder.path)
     if not any(key.startswith("pooler.") for key in model.state_dict()):
         logger.info("%s: has no pooler; [CLS] is available only before the pooler", folder)
     surplus = tensors.keys() - model.state_dict().keys()
-    # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
-    # `minbert.classifier` reads classifiers.
-    heads = {".".join(key.split(".")[:2]) for key in surplus} - {HEAD.rstrip(".")}
-    heads = {head for head in heads if not head.startswith("classifier.")}
-    if heads:
+    # Heads of other models in the same file, such as cls.seq_relationship; `minbert.mlm` and
+    # `minbert.classifier` read theirs.
+    if heads := {
+        ".".join(key.split(".")[:2]) for key in surplus if not key.startswith((HEAD, "classifier."))
+    }:
         logger.warning(
             "%s: ignored weights outside the encoder: %s", folder, ", ".join(sorted(heads))
         )
@@ -311,8 +287,8 @@ def check_target(target: Path) -> None:
         CheckpointError: a file, a folder that was not saved here, or one with other files in it.
     """
     listed = sealed_files(target)
-    ours = "config.json" in listed
-    if target.exists() and not ours and not (target.is_dir() and not any(target.iterdir())):
+    is_empty = not target.exists() or (target.is_dir() and not any(target.iterdir()))
+    if "config.json" not in listed and not is_empty:
         raise CheckpointError(
             f"{target}: exists and is no checkpoint that was saved here; name another folder"
         )
@@ -341,10 +317,8 @@ def check_whole(folder: Path) -> None:
 def whole_checkpoint(target: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; it replaces `target` only when filled without an error.
 
-    A list of its files with their SHA-256 is added; `check_whole` compares.
-
-    Raises:
-        CheckpointError: `target` holds something other than a checkpoint.
+    A list of its files with their SHA-256 is added; `check_whole` compares. Refuses targets as
+    `check_target` does.
     """
     check_target(target)
     with whole_folder(target) as folder:

@@ -22,10 +22,7 @@ MOST_LABELS = 10_000
 class BertClassifier(nn.Module):
     """BERT's pooler (dense and tanh) and a linear layer.
 
-    Args:
-        hidden_size: H.
-        num_labels: C.
-        activation: the class of torch.nn that makes scores of logits, such as `Sigmoid`.
+    `activation` is the class of torch.nn that makes scores of logits, such as `Sigmoid`.
     """
 
     def __init__(self, hidden_size: int, num_labels: int, activation: str):
@@ -42,11 +39,7 @@ class BertClassifier(nn.Module):
 
 
 def stated_labels(folder: CheckpointFolder) -> int | None:
-    """Return how many labels a checkpoint's own head has, None if it has no such head.
-
-    Raises:
-        CheckpointError: config.json is damaged or states no number.
-    """
+    """Return how many labels a checkpoint's own head has, None if it has no such head."""
     raw = folder.config
     names = raw.get("architectures")
     if not isinstance(names, list) or not str(names[:1]).endswith("ForSequenceClassification']"):
@@ -62,15 +55,7 @@ def stated_labels(folder: CheckpointFolder) -> int | None:
 
 
 def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifier | None:
-    """Return a checkpoint's own head, None if it has none.
-
-    Args:
-        folder: the checkpoint's.
-        tensors: its weights, as `read_tensors` returns them.
-
-    Raises:
-        CheckpointError: a tensor of the head is missing or has another shape.
-    """
+    """Return a checkpoint's own head, None if it has none; `tensors` are as of `read_tensors`."""
     labels, config = stated_labels(folder), folder.bert_config
     if labels is None:
         return None
@@ -88,11 +73,7 @@ def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifie
 
 
 def _activation(folder: CheckpointFolder, labels: int) -> str:
-    """Return the activation of torch.nn that sentence-transformers would apply to the logits.
-
-    Raises:
-        CheckpointError: one of torch's that cannot be made by its name alone.
-    """
+    """Return the activation of torch.nn that sentence-transformers would apply to the logits."""
     # Its places: in a folder that it saved itself, since version 4, and before.
     stated = None
     if folder.has("modules.json"):

@@ -95,7 +95,6 @@ class BertConfig:
 
     @property
     def architecture(self) -> Architecture:
-        """Return the names that checkpoints of this `model_type` use."""
         return ARCHITECTURES[self.model_type]
 
     @property
@@ -110,16 +109,11 @@ class BertConfig:
 
     @property
     def head_size(self) -> int:
-        """Return the size of one attention head; the heads together make up `hidden_size`."""
         return self.hidden_size // self.num_attention_heads
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any], path: Path) -> "BertConfig":
-        """Take the sizes from the content of `config.json`; other fields are ignored.
-
-        Args:
-            raw: the file's content.
-            path: the file, for messages.
+        """Take the sizes from the content of the file `path`; other fields are ignored.
 
         Raises:
             CheckpointError: an architecture other than this encoder's, or impossible sizes.
@@ -140,24 +134,21 @@ class BertConfig:
         for name, value in stated.items():
             _check_value(name, value, getattr(cls, name), path)
         config = cls(**stated)
-        for wrong, message in (
-            (
-                config.pad_token_id >= config.vocab_size,
-                f"pad_token_id {config.pad_token_id} is not one of {config.vocab_size} pieces",
-            ),
-            (
-                config.hidden_size % config.num_attention_heads,
-                f"hidden_size {config.hidden_size} is not a multiple of num_attention_heads "
-                f"{config.num_attention_heads}",
-            ),
-            (
-                config.num_positions < 1,
-                f"max_position_embeddings {config.max_position_embeddings} leaves no "
-                f"position; the first one is {config.first_position}",
-            ),
-        ):
-            if wrong:
-                raise CheckpointError(f"{path}: {message}")
+        if config.pad_token_id >= config.vocab_size:
+            raise CheckpointError(
+                f"{path}: pad_token_id {config.pad_token_id} is not one of {config.vocab_size} "
+                "pieces"
+            )
+        if config.hidden_size % config.num_attention_heads:
+            raise CheckpointError(
+                f"{path}: hidden_size {config.hidden_size} is not a multiple of "
+                f"num_attention_heads {config.num_attention_heads}"
+            )
+        if config.num_positions < 1:
+            raise CheckpointError(
+                f"{path}: max_position_embeddings {config.max_position_embeddings} leaves no "
+                f"position; the first one is {config.first_position}"
+            )
         return config
 
     def to_dict(self) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class SentenceEncoder:
         tensors = read_tensors(folder, config)
         encoder = cls(
             BertModel.from_tensors(config, tensors, folder),
-            BertTokenizer.from_folder(folder),
+            BertTokenizer.from_pretrained(folder),
             choose_pooling(now, stated.pooling),
             device,
             precision,
@@ -174,12 +174,7 @@ class SentenceEncoder:
         return encoder
 
     def pool_by(self, pooling: str) -> None:
-        """Change the pooling from now on.
-
-        Raises:
-            ValueError: an unknown pooling.
-            CheckpointError: `cls` for a model without a pooler.
-        """
+        """Change the pooling from now on; CheckpointError for `cls` without a pooler."""
         if pooling not in POOLINGS:
             raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
         if pooling == "cls" and self.model.pooler is None:
@@ -276,9 +271,8 @@ class SentenceEncoder:
             sequences: N texts or pairs.
             into: float32 array (N, ...) that is filled.
             embed: packed sequences to (B, ...); None is `self.embed`.
-            batch_tokens: real tokens in one forward pass; None is the encoder's own number.
+            batch_tokens, show_progress: as of `encode`.
             label: what the progress bar says.
-            show_progress: None shows a bar where stderr is a terminal.
         """
         # Batches of similar lengths, longest first.
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
@@ -296,10 +290,7 @@ class SentenceEncoder:
     def encode_texts(
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
-        """Return float32 embeddings (N, H) of texts; `encode` is how to ask for them.
-
-        Each distinct text is computed once. Rows have unit length if the checkpoint says so.
-        """
+        """Return float32 embeddings (N, H) for `encode`, each distinct text computed once."""
         # {text: its row among the distinct ones}; N texts may be many fewer distinct ones.
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
@@ -430,8 +421,7 @@ class SentenceEncoder:
     def fingerprint(self, weights: str | None = None) -> str:
         """Return a SHA-256 of what decides the embeddings: weights, tokenizer, pooling, dtype.
 
-        Args:
-            weights: the digest of the model's weights, if known: hashing them takes a moment.
+        `weights` is the digest of the model's weights, if known: hashing them takes a moment.
         """
         # Whatever is not listed may change without a cached embedding becoming wrong.
         config = self.model.config

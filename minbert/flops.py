@@ -24,12 +24,11 @@ def encoder_flops(
     """Return the operations of the encoder's matrix products on sequences of these lengths.
 
     Args:
-        lengths: real tokens of each sequence; padding is nobody's work here.
+        lengths: real tokens of each sequence.
         config: the sizes.
         training: three times as many, as one product forward gives two backward.
         pooler: count the pooler's product as well, one per sequence.
-        last_at_first: the last layer goes on from attention with each sequence's first token alone
-            (`minbert.fast.products`).
+        last_at_first: the last layer works at [CLS] alone (`minbert.fast.products`).
     """
     hidden, inner = config.hidden_size, config.intermediate_size
     sizes = np.fromiter(lengths, np.float64)

@@ -8,11 +8,11 @@ Evaluators of sentence-transformers take the encoder as it is, and most other li
 that `encode` returns. Examples: docs/start.md.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from minbert.encoder import SentenceEncoder
 from minbert.folder import CheckpointFolder
@@ -95,41 +95,34 @@ def training_datasets(folder: str | Path) -> set[str] | None:
     return names | (earlier or set())
 
 
-def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> Any:
+class MinbertTransformer(TransformerMixin, BaseEstimator):
+    """A transformer of scikit-learn that learns nothing: texts in, embeddings (N, H) out."""
+
+    def __init__(self, encoder: SentenceEncoder, batch_tokens: int | None = None):
+        self.encoder = encoder
+        self.batch_tokens = batch_tokens
+
+    def fit(self, X: Any, y: Any = None) -> "MinbertTransformer":
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the embeddings of a column of texts."""
+        texts = _column(X)
+        return np.asarray(self.encoder.encode(texts, self.batch_tokens, show_progress=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> "MinbertTransformer":
+        return type(self)(**self.get_params(deep=False))
+
+
+def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> MinbertTransformer:
     """Return a transformer for scikit-learn's pipelines: texts in, embeddings (N, H) out.
 
     It learns nothing. Clones share its encoder, so a grid search holds the weights once.
     """
-    return _sklearn_transformer()(encoder, batch_tokens)
-
-
-@cache  # one class, so that clones and unpickled copies are of the same type
-def _sklearn_transformer() -> Any:
-    from sklearn.base import BaseEstimator, TransformerMixin
-
-    class MinbertTransformer(TransformerMixin, BaseEstimator):
-        def __init__(self, encoder: SentenceEncoder, batch_tokens: int | None = None):
-            self.encoder = encoder
-            self.batch_tokens = batch_tokens
-
-        def fit(self, X: Any, y: Any = None) -> "MinbertTransformer":
-            return self
-
-        def transform(self, X: Any) -> np.ndarray:
-            texts = _column(X)
-            return np.asarray(self.encoder.encode(texts, self.batch_tokens, show_progress=False))
-
-        def __sklearn_is_fitted__(self) -> bool:
-            return True
-
-        def __sklearn_clone__(self) -> "MinbertTransformer":
-            return type(self)(**self.get_params(deep=False))
-
-        # A class made inside a function has no name that pickle could find it by.
-        def __reduce__(self) -> tuple[Any, ...]:
-            return as_sklearn, (self.encoder, self.batch_tokens)
-
-    return MinbertTransformer
+    return MinbertTransformer(encoder, batch_tokens)
 
 
 def _column(texts: Any) -> list[str]:

@@ -71,18 +71,16 @@ class BertForMaskedLM(nn.Module):
         self.head.apply(bert.init_weights)
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str | Path, **changes: Any) -> "BertForMaskedLM":
+    def from_pretrained(
+        cls, path_or_name: str | Path | CheckpointFolder, **changes: Any
+    ) -> "BertForMaskedLM":
         """Load encoder and prediction head from a checkpoint; arguments as for BertModel.
 
         Raises:
             CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head,
                 or one with an output matrix of its own.
         """
-        return cls.from_folder(CheckpointFolder.find(path_or_name), **changes)
-
-    @classmethod
-    def from_folder(cls, folder: CheckpointFolder, **changes: Any) -> "BertForMaskedLM":
-        """Load encoder and prediction head from a checkpoint's folder, as `from_pretrained`."""
+        folder = CheckpointFolder.find(path_or_name)
         config = replace(folder.bert_config, **changes)
         tensors = read_tensors(folder, config)
         model = cls(BertModel.from_tensors(config, tensors, folder))
@@ -99,8 +97,7 @@ class BertForMaskedLM(nn.Module):
             CheckpointError: the folder has none, and one is required.
         """
         model = cls(bert)
-        tensors = {} if source is None else _head_of(source)
-        if tensors and source is not None:
+        if source and (tensors := _head_of(source)):
             load_module(model.head, tensors, source)
         elif required:
             raise CheckpointError(

@@ -4,7 +4,8 @@ Legend: B sequences in the batch, T tokens of one sequence, `total_tokens` = sum
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,14 +32,12 @@ class PackedBatch:
 
     def to(self, device: torch.device | str) -> "PackedBatch":
         """Return the same batch with its tensors on `device`."""
-        return PackedBatch(
-            _copy(self.input_ids, device),
-            _copy(self.token_type_ids, device),
-            _copy(self.position_ids, device),
-            _copy(self.cu_seqlens, device),
-            self.lengths,
-            None if self.first_lengths is None else _copy(self.first_lengths, device),
-        )
+        tensors: dict[str, Any] = {
+            name: _copy(field, device)
+            for name, field in vars(self).items()
+            if isinstance(field, Tensor)
+        }
+        return replace(self, **tensors)
 
 
 def _copy(tensor: Tensor, device: torch.device | str) -> Tensor:

@@ -67,39 +67,35 @@ class BertTokenizer:
         backend.no_truncation()
         self.backend = backend
         # Not how many pieces there are: one that stands on two lines leaves an id without a piece.
-        self.vocab_size = max(backend.get_vocab().values(), default=-1) + 1
+        vocabulary = backend.get_vocab()
+        self.vocab_size = max(vocabulary.values(), default=-1) + 1
         # Two bytes hold every id of a usual vocabulary.
         self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
         # The names of this vocabulary's special tokens: those of which it has most.
         self.names = max(
             (BERT_NAMES, ROBERTA_NAMES),
-            key=lambda names: sum(backend.token_to_id(name) is not None for name in names),
+            key=lambda names: sum(name in vocabulary for name in names),
         )
-        ids: list[int] = []
         for name in self.names:
-            index = backend.token_to_id(name)
-            if index is None:
+            if name not in vocabulary:
                 raise CheckpointError(
                     f"{source}: the vocabulary has no {name}; not a BERT or RoBERTa tokenizer"
                 )
-            ids.append(index)
-        self.cls_id, self.sep_id, self.mask_id, self.pad_id = ids
+        self.cls_id, self.sep_id, self.mask_id, self.pad_id = (
+            vocabulary[name] for name in self.names
+        )
         # The token type of a pair's second text: 1, or 0 where only separators mark the border.
         self.separators, self.second_type = _template(backend, self.cls_id, self.sep_id, source)
         self.special_ids = (self.cls_id, self.sep_id, self.pad_id)  # never masked to be predicted
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str | Path) -> "BertTokenizer":
+    def from_pretrained(cls, path_or_name: str | Path | CheckpointFolder) -> "BertTokenizer":
         """Load the tokenizer of a checkpoint (a folder, the Hugging Face cache, or the hub).
 
         Raises:
             CheckpointError: no tokenizer files there, or files of a tokenizer of another kind.
         """
-        return cls.from_folder(CheckpointFolder.find(path_or_name))
-
-    @classmethod
-    def from_folder(cls, folder: CheckpointFolder) -> "BertTokenizer":
-        """Load the tokenizer in a checkpoint's folder; errors as of `from_pretrained`."""
+        folder = CheckpointFolder.find(path_or_name)
         settings = folder.tokenizer_config
         _check_settings(settings, folder.path / "tokenizer_config.json")
         source, backend = _read_backend(folder)
@@ -120,9 +116,6 @@ class BertTokenizer:
         """Refuse a vocab.txt that has lost lines; tell where it may only look as if it had.
 
         A line less moves all later ids, and nothing else of the file would say so.
-
-        Raises:
-            CheckpointError: fewer pieces than the model has embeddings, which are not padded.
         """
         pieces, rows = self.vocab_size, model.vocab_size
         if pieces < rows and rows % 8:  # a matrix padded for speed has a multiple of 8 rows
@@ -214,7 +207,9 @@ class BertTokenizer:
         (folder / "tokenizer.json").write_text(self.backend.to_str(pretty=True), "utf-8")
         casing = _casing(self.backend)
         if casing is not None:
-            (folder / "vocab.txt").write_text(_vocabulary_lines(self.backend), "utf-8")
+            ids = self.backend.get_vocab()
+            lines = (f"{piece}\n" for piece in sorted(ids, key=ids.__getitem__))
+            (folder / "vocab.txt").write_text("".join(lines), "utf-8")
             config = {"tokenizer_class": "BertTokenizer", **casing}
         else:
             # Under these settings transformers reads tokenizer.json as it is. Its own classes of
@@ -278,12 +273,7 @@ def check_texts(texts: Sequence[Any], before: int = 0) -> None:
 
 
 def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[int]]:
-    """Return the ids of N texts, without special tokens and without an end to their number.
-
-    Raises:
-        UserError: one of them is no text; its row is counted from `before`.
-        CheckpointError: the tokenizer cannot read them.
-    """
+    """Return all ids of N texts, without special tokens; rows are counted from `before`."""
     check_texts(texts, before)
     with refusing("tokenizer"):
         try:
@@ -302,9 +292,6 @@ def refusing(source: str) -> Iterator[None]:
 
     Files that it cannot use end in a bare Exception, or in a panic of its Rust side, which is not
     even an Exception.
-
-    Raises:
-        CheckpointError: the library raised.
     """
     try:
         yield
@@ -319,9 +306,6 @@ def _template(backend: Tokenizer, cls_id: int, sep_id: int, source: str) -> tupl
     """Return how a pair is put together: separators between the texts, and the second's type.
 
     BERT's is `[CLS] a [SEP] b [SEP]` with types 0 and 1, RoBERTa's `<s> a </s></s> b </s>` with 0.
-
-    Raises:
-        CheckpointError: special tokens or token types that are neither of the two.
     """
     with refusing(source):
         single, pair = backend.encode(""), backend.encode("", "")
@@ -345,23 +329,20 @@ def _template(backend: Tokenizer, cls_id: int, sep_id: int, source: str) -> tupl
 
 
 def _check_settings(settings: dict[str, Any], path: Path) -> None:
-    """Check the values in tokenizer_config.json that are used.
+    """Refuse values of another type among those in tokenizer_config.json that are used."""
 
-    Raises:
-        CheckpointError: values of another type.
-    """
-    lower, chinese = (settings.get(n, True) for n in ("do_lower_case", "tokenize_chinese_chars"))
-    accents, side = settings.get("strip_accents"), settings.get("truncation_side")
-    length = settings.get("model_max_length")
-    number = isinstance(length, int | float) and not isinstance(length, bool)
+    def is_length(value: Any) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value is None or (number and value >= 3)
+
     for name, fits, wanted in (
-        ("do_lower_case", isinstance(lower, bool), "true or false"),
-        ("tokenize_chinese_chars", isinstance(chinese, bool), "true or false"),
-        ("strip_accents", isinstance(accents, bool | None), "true, false or null"),
-        ("truncation_side", side in (None, "right", "left"), "right or left"),
-        ("model_max_length", length is None or (number and length >= 3), "3 or more"),
+        ("do_lower_case", lambda value: isinstance(value, bool), "true or false"),
+        ("tokenize_chinese_chars", lambda value: isinstance(value, bool), "true or false"),
+        ("strip_accents", lambda value: isinstance(value, bool | None), "true, false or null"),
+        ("truncation_side", lambda value: value in (None, "right", "left"), "right or left"),
+        ("model_max_length", is_length, "3 or more"),
     ):
-        if not fits:
+        if name in settings and not fits(settings[name]):
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
 
 
@@ -443,11 +424,7 @@ def _compare(vocab: Path, pieces: dict[str, int], source: Path) -> None:
 
 
 def _read_pieces(vocab: Path) -> dict[str, int]:
-    """Return the pieces of a vocab.txt with their ids: the number of the last line with a piece.
-
-    Raises:
-        CheckpointError: no text, or a blank line.
-    """
+    """Return the pieces of a vocab.txt with their ids: the number of the last line with a piece."""
     try:
         with open_plain(vocab, "r", encoding="utf-8") as file:
             pieces = file.read().removesuffix("\n").split("\n")
@@ -467,9 +444,6 @@ def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
 
     One piece stands on a line; the line number is the id, of a repeated piece the last one. By
     default texts are lower-cased, as for bert-base-uncased.
-
-    Raises:
-        CheckpointError: no text, or no vocabulary with BERT's special tokens.
     """
     ids = _read_pieces(vocab)
     for token in SPECIAL_TOKENS:
@@ -495,9 +469,6 @@ def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Toke
         merges: merges.txt, one merge of two pieces per line, in the order they were learnt.
         settings: tokenizer_config.json and special_tokens_map.json in one: `add_prefix_space`,
             and whether a `<mask>` in a text takes the space before it.
-
-    Raises:
-        CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
     """
     with refusing(f"{vocab}, {merges.name}"):
         backend = Tokenizer(BPE.from_file(str(vocab), str(merges)))
@@ -523,21 +494,14 @@ def _added_tokens(folder: CheckpointFolder) -> dict[int, AddedToken]:
     """Return the tokens that tokenizer_config.json or added_tokens.json adds, by their ids."""
     stated = folder.tokenizer_config.get("added_tokens_decoder") or {}
     names = ("lstrip", "rstrip", "normalized", "single_word", "special")
-    listed = {}
-    try:
+    with refusing(f"{folder}: added tokens"):
+        if not stated:
+            return {int(index): AddedToken(token) for token, index in folder.added_tokens.items()}
+        listed = {}
         for index, entry in stated.items():
-            if not isinstance(entry["content"], str):
-                raise TypeError(f"content is {entry['content']!r}")
             options = {name: entry[name] for name in names if name in entry}
             listed[int(index)] = AddedToken(entry["content"], **options)
-        if not listed:
-            for token, index in folder.added_tokens.items():
-                listed[int(index)] = AddedToken(token)
-    except CheckpointError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise CheckpointError(f"{folder}: added tokens of another form ({error!r:.200})") from None
-    return listed
+        return listed
 
 
 def _casing(backend: Tokenizer) -> dict[str, Any] | None:
@@ -545,8 +509,10 @@ def _casing(backend: Tokenizer) -> dict[str, Any] | None:
     parts = json.loads(backend.to_str())
     normalizer, cutter = parts["normalizer"] or {}, parts["pre_tokenizer"] or {}
     tokens = {token["content"] for token in parts["added_tokens"]}
+    ids = backend.get_vocab().values()
     if (
         not isinstance(backend.model, WordPiece)
+        or len(ids) <= max(ids)  # a piece on two lines
         or backend.model.unk_token != "[UNK]"
         or backend.model.continuing_subword_prefix != "##"
         or (normalizer.get("type"), cutter.get("type")) != ("BertNormalizer", "BertPreTokenizer")
@@ -559,17 +525,3 @@ def _casing(backend: Tokenizer) -> dict[str, Any] | None:
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
     }
-
-
-def _vocabulary_lines(backend: Tokenizer) -> str:
-    """Return the content of vocab.txt.
-
-    An id without a piece, the earlier line of a repeated one, takes the next id's piece: read
-    again, the last of equal lines counts.
-    """
-    pieces = {index: piece for piece, index in backend.get_vocab().items()}
-    lines, following = [], ""
-    for index in range(max(pieces), -1, -1):
-        following = pieces.get(index, following)
-        lines.append(f"{following}\n")
-    return "".join(reversed(lines))

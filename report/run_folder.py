@@ -148,7 +148,7 @@ class RunFolder:
         Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers.
         """
         record = TASKS[task]
-        spelled = int if record.whole_predictions else float
+        spelled = int if record.label_kind == "classes" else float
         rows = [f"id \t {record.prediction_header} \n"]
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
         self._write(predictions_name(cell_name, task, split), "".join(rows))

@@ -1,23 +1,39 @@
 """What a run prints when it ends: the table, the verdict, and where everything is."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
-from data.tasks import TASKS
+from data.tasks import TASKS, Splits
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
-from report.judging import Judged
-from report.learning import LearningCurves, chosen_rates, rate_sentences
+from report.judging import Judged, judge_cells, to_json
+from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
+from report.run_folder import COMPARISONS, RunFolder
 from report.verdict import verdict_of
 
 WIDTH = 100
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 NOTHING = "-"
+
+
+def conclusion(cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder) -> str:
+    """Compare the cells of a run, write comparisons.json, and return how the run ends.
+
+    Only the process that writes the folder does this; in the others it is "".
+
+    Raises:
+        DataError: predictions in the folder are missing or damaged.
+    """
+    if folder.read_only:
+        return ""
+    judged = judge_cells(of_most_labels(cells), splits, folder)
+    folder.write_json(COMPARISONS, to_json(judged))
+    return summary(cells, judged, learning_curves(cells, splits, folder), folder.path)
 
 
 def summary(

@@ -141,18 +141,6 @@ def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
 
 
 @contextmanager
-def utf8_name(path: Path) -> Iterator[str]:
-    """Yield a name of a file for libraries that take names in UTF-8 only: its own, or a link's."""
-    if not any("\ud800" <= char <= "\udfff" for char in str(path)):  # of bytes that are no text
-        yield str(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder, f"file{path.suffix}")
-        link.symlink_to(path.absolute())
-        yield str(link)
-
-
-@contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
@@ -162,11 +150,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         DiskError: no room, no permission, or `path` is a folder, a pipe or a device.
     """
-    temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     if path.is_dir() and not path.is_symlink():  # `link` replaces links to folders
         raise DiskError(f"{path}: is a folder; name a file")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
+    temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     with _folder_of(path, temporary):
         try:
             with writing(path, temporary):

@@ -22,9 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from runtime.errors import UserError
+from runtime.streams import printable
 
 T = TypeVar("T")
 
@@ -97,9 +98,14 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         parser.error(str(error))
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))  # words of the command line may hold anything
+
+
 def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argparse.ArgumentParser:
     """Return the parser of a dataclass; `about` holds prog, description and epilog."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=26),
         add_help=False,
         **about,

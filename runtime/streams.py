@@ -111,8 +111,10 @@ def _lasting(stream: Any, original: Any, number: int, kind: type[Lasting]) -> An
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
+    # Not on its buffer: that remembers of its descriptor whether it can seek, and a pipe that has
+    # been put there since cannot.
     return kind(
-        stream.buffer,
+        open(number, "wb", 0 if stream.write_through else -1, closefd=False),
         stream.encoding,
         "backslashreplace",
         line_buffering=stream.line_buffering,

@@ -149,9 +149,7 @@ class Trainer(Protocol):
 def save_trainer(trainer: Trainer, names: Sequence[str]) -> None:
     """Write what a later step depends on: weights, AdamW's moments, the place in the schedule.
 
-    Args:
-        trainer: in all processes; without a `state_path` nothing is written.
-        names: of its attributes that hold its progress.
+    All processes call this; `names` are the attributes that hold the trainer's progress.
     """
     if trainer.state_path is not None:
         progress = {name: getattr(trainer, name) for name in names}
@@ -178,10 +176,8 @@ def _parts(trainer: Trainer) -> dict[str, Stateful]:
 def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:
     """Write the run's state whole; if that fails, the older state stays.
 
-    Args:
-        path: where to write it.
-        parts: what the optimizer step changes.
-        progress: tensors, numbers, strings, lists and dicts of these.
+    `parts` are what the optimizer step changes; `progress` is of tensors, numbers, strings, lists
+    and dicts.
     """
     state = {name: part.state_dict() for name, part in parts.items()}
     state |= {"progress": progress, "random": gather_objects(random_state())}  # one per process

@@ -8,17 +8,7 @@ from dataclasses import dataclass, replace
 from runtime.options import option
 
 MOST = 1e12
-POSITIVES = (
-    "same",
-    "next",
-    "next3",
-    "crop",
-    "delete",
-    "delete-one",
-    "synonym",
-    "mlm",
-    "crop+mlm",
-)
+POSITIVES = ("same", "next", "next3", "crop", "delete", "delete-one", "synonym", "mlm", "crop+mlm")
 SHARED = ("crop", "delete", "mlm", "crop+mlm")  # those that take a share of the words
 
 
@@ -168,12 +158,10 @@ SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)
 # Less than a minute on two cores, hence small encoders and high rates: ten times bert-base's, and
 # for unsupervised views, which a small encoder distinguishes after a few steps, three times.
 UNSUP_QUICK = replace(UNSUP, learning_rate=1e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10)
-SUP_QUICK = replace(
-    SimCSEConfig(), learning_rate=5e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10
-)
+SUP_QUICK = SimCSEConfig(learning_rate=5e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10)
 # Learning from a teacher is regression: no dropout, high rates. Nothing of it is the papers'.
-TEACHER = replace(
-    UNSUP,
+TEACHER = SimCSEConfig(
+    mlp="training",
     batch_size=128,
     learning_rate=5e-4,
     num_epochs=3,

@@ -34,18 +34,12 @@ def cut(
 ) -> tuple[list[Chunk], np.ndarray]:
     """Pack `rows` of the sequences, longest first; return the chunks, and that order of `rows`.
 
-    Sorted by length, equal lengths are neighbours, which attention needs to be fast.
-
-    Args:
-        sequences: of the training data.
-        rows: those of a batch.
-        num_first: how many of the rows, from the first on, have an encoder of their own.
-        chunk_tokens: the most tokens of a chunk; None makes one chunk for each encoder.
+    Sorted by length, equal lengths are neighbours, which attention needs to be fast. The first
+    `num_first` of the rows have an encoder of their own; no chunk holds rows of two encoders.
     """
     lengths = sequences.lengths[rows]
     budget = chunk_tokens or int(lengths.sum())
     chunks, order = [], []
-    # No chunk holds rows of two encoders.
     for first, block in enumerate(np.split(np.arange(len(rows)), [num_first])[::-1]):
         for part in batches_by_tokens(lengths[block], budget):
             order.append(block[part])
@@ -75,7 +69,6 @@ def backward(
     Returns:
         The loss without gradient, and the other number.
     """
-    # What fits into memory at once needs no second pass.
     if at_once or len(chunks) == 1:
         loss, other = objective(torch.cat([embed(chunk) for chunk in chunks]))
         loss.backward()

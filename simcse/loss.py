@@ -4,7 +4,7 @@ Legend: B examples, H hidden_size, D that of a teacher. sim(u, v) is the cosine,
 temperature.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,19 @@ from torch import Tensor
 
 # In the loss of a distillation, of the first part against the second.
 DIRECTION_WEIGHT = 2.0
+
+# Rows of (A, H) and of (B, H) -> how similar each is to each, (A, B).
+Similarity = Callable[[Tensor, Tensor], Tensor]
+
+
+def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
+    """Return all cosines between the rows of left (A, H) and right (B, H): (A, B)."""
+    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
+
+
+def dot_matrix(left: Tensor, right: Tensor) -> Tensor:
+    """Return all dot products, which an encoder can also raise by longer vectors alone."""
+    return left @ right.T
 
 
 def info_nce(
@@ -21,6 +34,7 @@ def info_nce(
     temperature: float = 0.05,
     hard_negative_logit: float = 0.0,
     texts: Tensor | None = None,
+    similarity: Similarity = cosine_matrix,
 ) -> Tensor:
     """Return the mean contrastive loss (Gao et al. 2021, equations 1, 4 and 5).
 
@@ -37,17 +51,19 @@ def info_nce(
             weight alpha of equation (8), 0 for weight 1.
         texts: (V, B) integers, equal where the texts of anchors, positives and hard negatives are;
             what says the same is then no negative (`without_repeats`). None: as in the paper.
+        similarity: sim; the paper compares the cosine with `dot_matrix` at temperature 1 (table
+            D.1, column "N/A").
 
     Returns:
         Scalar.
     """
     # Row i: anchor i against all positives. Its own is on the diagonal, the others are its
     # in-batch negatives.
-    logits = cosine_matrix(anchors, positives) / temperature  # (B, B)
+    logits = similarity(anchors, positives) / temperature  # (B, B)
     if hard_negatives is not None:
         # The hard negatives of all examples are B more columns; alpha exp(s) = exp(s + log alpha)
         # weights those on the diagonal, the anchors' own.
-        against = cosine_matrix(anchors, hard_negatives) / temperature  # (B, B)
+        against = similarity(anchors, hard_negatives) / temperature  # (B, B)
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
     # Finding the positive among the candidates is a classification: the answer of row i is i.
@@ -103,48 +119,20 @@ def without_repeats(logits: Tensor, answers: Tensor, texts: Tensor | None) -> Te
     return logits.masked_fill(repeats.scatter(1, answers[:, None], False), float("-inf"))
 
 
-def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
-    """Return all cosines between the rows of left (A, H) and right (B, H): (A, B)."""
-    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
-
-
 @torch.no_grad()
-def in_batch_accuracy(views: Sequence[Tensor], texts: Tensor | None = None) -> Tensor:
+def in_batch_accuracy(
+    views: Sequence[Tensor],
+    texts: Tensor | None = None,
+    similarity: Similarity = cosine_matrix,
+) -> Tensor:
     """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each.
 
-    `texts` as for `info_nce`.
+    `texts` and `similarity` as for `info_nce`.
     """
     # Candidates are all positives, then all hard negatives; the right one for row i is column i.
-    cosines = cosine_matrix(views[0], torch.cat(tuple(views[1:])))
-    own = torch.arange(len(cosines), device=cosines.device)
-    return (without_repeats(cosines, own, texts).argmax(dim=1) == own).float().mean()
-
-
-def dot_product_loss(
-    views: Sequence[Tensor], hard_negative_logit: float = 0.0, texts: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Return the mean loss and the in-batch accuracy, both by dot products, nothing divided.
-
-    What the cosine and its temperature are compared with (table D.1, column "N/A").
-
-    l_i = -log(exp(h_i . h_i+) / sum_j [exp(h_i . h_j+) + exp(h_i . h_j-)])
-
-    Args:
-        views: anchors, positives and, if there are any, hard negatives, (B, H) each. Their length
-            counts: an encoder can lower the loss by longer vectors alone.
-        hard_negative_logit: added to each anchor's own hard negative, as in `info_nce`.
-        texts: as for `info_nce`.
-    """
-    # Candidates are all positives, then all hard negatives: (B, B) or (B, 2B).
-    products = views[0] @ torch.cat(tuple(views[1:])).T
-    answers = torch.arange(len(views[0]), device=products.device)
-    products = without_repeats(products, answers, texts)
-    if len(views) == 3:
-        # Columns B .. 2B-1: row i's own is B + i.
-        own = F.one_hot(answers + len(answers), products.shape[1])
-        products = products + hard_negative_logit * own
-    accuracy = (products.detach().argmax(dim=1) == answers).float().mean()
-    return F.cross_entropy(products, answers), accuracy
+    similarities = similarity(views[0], torch.cat(tuple(views[1:])))
+    own = torch.arange(len(similarities), device=similarities.device)
+    return (without_repeats(similarities, own, texts).argmax(dim=1) == own).float().mean()
 
 
 def distillation_loss(

@@ -24,8 +24,9 @@ from minbert.pooling import choose_pooling
 from runtime.errors import TrainingError
 from simcse.config import SHARED, SimCSEConfig
 from simcse.loss import (
+    cosine_matrix,
     distillation_loss,
-    dot_product_loss,
+    dot_matrix,
     in_batch_accuracy,
     info_nce,
     nt_xent,
@@ -38,11 +39,13 @@ def contrastive_loss(
     views: Sequence[Tensor], config: SimCSEConfig, texts: Tensor | None = None
 ) -> Tensor:
     """Return SimCSE's loss, or its symmetric form, on V views, (B, H) each; texts: (V, B)."""
-    # One direction (paper, equations 1 and 5) or both (SimCLR).
-    loss = nt_xent if config.symmetric else info_nce
+    hard_negatives = views[2] if len(views) == 3 else None
     # The plain weight alpha multiplies exp(...) in the denominator: its logarithm is added.
     logit = math.log(config.hard_negative_weight)
-    hard_negatives = views[2] if len(views) == 3 else None
+    if config.similarity == "dot":
+        return info_nce(views[0], views[1], hard_negatives, 1.0, logit, texts, dot_matrix)
+    # One direction (paper, equations 1 and 5) or both (SimCLR).
+    loss = nt_xent if config.symmetric else info_nce
     return loss(views[0], views[1], hard_negatives, config.temperature, logit, texts)
 
 
@@ -51,16 +54,12 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
 
     SimCSE's MLP over [CLS] is a fresh dense + tanh (Gao et al. 2021, section 6.3, "pooler"): it
     starts from random weights, not from BERT's next-sentence pooler. Supervised models keep it, so
-    it *becomes* the encoder's pooler. Unsupervised models drop it after training (`mlp` is
-    "training"), so it stays outside the encoder, owned by the trainer.
+    it *becomes* the encoder's pooler; unsupervised ones drop it after training (`mlp`).
     """
     pooling = choose_pooling(config.pooling, encoder.stated_pooling, tuning=True)
     # The MLP belongs to [CLS]; the averages go into the loss as they are (paper, section 6.3).
-    if pooling != "cls":
-        encoder.pool_by(pooling)
-        return nn.Identity()
-    if config.mlp == "never":
-        encoder.pool_by("cls_before_pooler")
+    if pooling != "cls" or config.mlp == "never":
+        encoder.pool_by("cls_before_pooler" if pooling == "cls" else pooling)
         return nn.Identity()
     # Dense (H, H) and tanh, as in BERT's pooler, from small random weights.
     fresh = BertPooler(encoder.model.config.hidden_size)
@@ -91,19 +90,13 @@ class Siamese(nn.Module):
     in_batch = True
 
     def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
-        """Set the encoder's pooling, and draw the weights of what is put on top of it."""
         super().__init__()
         # No module, so its weights are not counted among those of the form.
         self.encoder, self.config = encoder, config
         self.projection = attach_projection(encoder, config)
 
     def check(self, data: ContrastiveData) -> None:
-        """Refuse data that this form cannot learn from with these settings.
-
-        Raises:
-            TrainingError: batches without any negative, whose loss is 0 whatever the encoder does;
-                `symmetric`, `similarity` or `fixed_mask` where they have no meaning.
-        """
+        """Raise TrainingError for data that this form cannot learn from with these settings."""
         config = self.config
         if config.symmetric and not self.in_batch:
             raise TrainingError("--symmetric is for losses with in-batch negatives; leave it out")
@@ -114,18 +107,13 @@ class Siamese(nn.Module):
             raise TrainingError(
                 "--fixed-mask is for a sentence as its own positive and one encoder; leave it out"
             )
-        # An anchor's own hard negative would do.
+        # Without any negative the loss is 0, whatever the encoder does; a hard one would do.
         alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
         if self.in_batch and alone:
             raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
-        """Return the embeddings of a batch, (n, H), with gradient.
-
-        Args:
-            batch: n sequences.
-            first: whether they are of the first view; always False without `two_encoders`.
-        """
+        """Return the embeddings of a batch, (n, H), with gradient; `first`: of the first view."""
         # Pooled, and through the MLP where training has one of its own.
         embeddings: Tensor = self.projection(self.encoder.embed(batch))
         return embeddings
@@ -142,9 +130,9 @@ class Siamese(nn.Module):
                 them be.
         """
         # Labels are for other forms: here a view's partner is the answer.
-        if self.config.similarity == "dot":
-            return dot_product_loss(views, math.log(self.config.hard_negative_weight), texts)
-        return contrastive_loss(views, self.config, texts), in_batch_accuracy(views, texts)
+        similarity = dot_matrix if self.config.similarity == "dot" else cosine_matrix
+        accuracy = in_batch_accuracy(views, texts, similarity)
+        return contrastive_loss(views, self.config, texts), accuracy
 
     @property
     def head(self) -> nn.Module | None:
@@ -158,8 +146,7 @@ class Siamese(nn.Module):
 
     @property
     def reader(self) -> SentenceEncoder:
-        """Return what embeds sentences once this is trained, sharing its weights."""
-        return self.encoder
+        return self.encoder  # what embeds sentences once this is trained
 
 
 class Distillation(Siamese):
@@ -168,12 +155,11 @@ class Distillation(Siamese):
     in_batch = False
 
     def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig, width: int):
-        """Draw the map's weights, H x D."""
         super().__init__(encoder, config)
-        self.map = nn.Linear(encoder.model.config.hidden_size, width)
+        self.map = nn.Linear(encoder.model.config.hidden_size, width)  # H to D
 
     def check(self, data: ContrastiveData) -> None:
-        """Refuse, besides what every form does, batches of one sentence."""
+        """Raise TrainingError, besides what every form does, for batches of one sentence."""
         super().check(data)
         if min(self.config.batch_size, len(data)) == 1:
             raise TrainingError("a batch of 1 holds no other sentences; use 2")
@@ -190,7 +176,6 @@ class Distillation(Siamese):
 
     @property
     def head(self) -> nn.Module:
-        """Return the map."""
         return self.map
 
 
@@ -201,19 +186,13 @@ Form = Callable[[SentenceEncoder, SimCSEConfig], Siamese]
 class Objective:
     """One entry of the table."""
 
-    # As on the command line.
-    name: str
-    # The published data that it trains on, a name of data.sources; or the name of a file
-    # that the user brings.
-    source: str
-    # A file -> its examples, as a stream.
-    read: Callable[[Path], Iterator[Any]]
+    name: str  # as on the command line
+    source: str  # the data: a name of data.sources, or that of a file that the user brings
+    read: Callable[[Path], Iterator[Any]]  # a file -> its examples, as a stream
     # Examples, tokenizer, max_length, seen -> token ids, and which rows belong together.
     views: Callable[..., ContrastiveData]
-    # An encoder and the settings -> how views are embedded and compared.
-    form: Form = Siamese
-    # Whose embeddings of the texts are learnt from, if anybody's.
-    teacher: Teacher | None = None
+    form: Form = Siamese  # how views are embedded and compared
+    teacher: Teacher | None = None  # whose embeddings of the texts are learnt from
 
 
 OBJECTIVES = {
@@ -232,12 +211,7 @@ def teacher_objective(teacher: Teacher) -> Objective:
 
 
 def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
-    """Refuse settings that cannot work, before anything is read or trained.
-
-    Raises:
-        TrainingError: sentences longer than the encoder has positions; a `positive_share` that
-            nothing reads.
-    """
+    """Raise TrainingError for settings that cannot work, before anything is read or trained."""
     # BERT has an embedding for each position, and none beyond the last.
     positions = encoder.model.config.num_positions
     if config.max_length > positions:

@@ -38,11 +38,9 @@ SHARE = 0.1
 # The same of tokens that are masked: as in BERT's own training; the paper's share, too.
 TOKEN_SHARE = 0.15
 SUCCESSORS = {"next": 1, "next3": 3}
-# Put between a word and its synonym again: quotes and brackets before, marks of punctuation behind.
+# Put around a synonym again: quotes and brackets before a word, marks of punctuation behind.
 MARKS = "\"'([{.,;:!?)]}"
-
-# A word and its synonyms, separated by tabs, a line.
-SYNONYMS = "synonyms.txt"
+SYNONYMS = "synonyms.txt"  # on each line a word and its synonyms, separated by tabs
 
 Change = Callable[[list[str], Random], list[str]]
 
@@ -94,9 +92,7 @@ def following(lines: Iterable[str], most: int, draw: Random) -> Iterator[Triplet
             waiting.clear()
 
 
-def changed(
-    sentences: Iterable[str], change: Change, draw: Random, name: str = ""
-) -> Iterator[Triplet]:
+def changed(sentences: Iterable[str], change: Change, draw: Random, name: str) -> Iterator[Triplet]:
     """Yield each sentence with what a change makes of its words; say how many it left alone."""
     count = same = 0
     for sentence in sentences:
@@ -129,20 +125,16 @@ def delete_one(words: list[str], draw: Random) -> list[str]:
 
 @cache
 def synonyms() -> dict[str, tuple[str, ...]]:
-    """Return the synonyms of each word, in the word's own form, as the shipped list has them.
+    """Return the synonyms of each word, whichever of its senses they are of.
 
-    Senses are not distinguished: a word has the synonyms of every noun, verb, adjective and adverb
-    that it may be.
+    The list is the project's own and small.
     """
     rows = (line.rstrip("\n").split("\t") for _, line in numbered_lines(BUNDLED / SYNONYMS))
     return {word: tuple(others) for word, *others in rows}
 
 
 def replace_by_synonym(words: list[str], draw: Random) -> list[str]:
-    """Return the words with one of them replaced by a synonym, or as they are if none has any.
-
-    The word list is the project's own and small.
-    """
+    """Return the words with one of them replaced by a synonym, or as they are if none has any."""
     known = synonyms()
     cores = [word.strip(MARKS) for word in words]
     places = [place for place, core in enumerate(cores) if core.lower() in known]
@@ -172,14 +164,9 @@ def substitute(
 ) -> ContrastiveData:
     """Return the data with some tokens of every positive replaced by others that fit.
 
-    A token is masked with the probability `share`, and becomes the model's best guess but the token
-    itself, in evaluation mode. Special tokens stay.
-
-    Args:
-        data: anchors and positives, in sequences of their own.
-        encoder: whose model guesses.
-        folder: the encoder's checkpoint, which holds its prediction head.
-        share: 0 to 1; None: the paper's.
+    A token is masked with the probability `share` (None: the paper's), and becomes the model's best
+    guess but the token itself, in evaluation mode. Special tokens stay. `folder` is the encoder's
+    checkpoint, which holds the prediction head.
 
     Raises:
         CheckpointError: the backbone has no prediction head.
@@ -188,15 +175,12 @@ def substitute(
     model = BertForMaskedLM.around(encoder.model, folder, required=True)
     # Drawn for all tokens in the file's order, whatever batches they are guessed in.
     positives = data.rows[:, 1]
-    inside = np.zeros(len(sequences), bool)
-    inside[positives] = True
-    chosen = np.repeat(inside, sequences.lengths) & ~np.isin(
-        sequences.ids, encoder.tokenizer.special_ids
-    )
-    share = TOKEN_SHARE if share is None else share
-    chosen &= np.random.default_rng(SEED).random(len(chosen)) < share
+    inside = np.repeat(np.isin(np.arange(len(sequences)), positives), sequences.lengths)
+    drawn = np.random.default_rng(SEED).random(len(sequences.ids))
+    chosen = inside & (drawn < (TOKEN_SHARE if share is None else share))
+    chosen &= ~np.isin(sequences.ids, encoder.tokenizer.special_ids)
     ids = np.where(chosen, encoder.tokenizer.mask_id, sequences.ids).astype(sequences.ids.dtype)
-    masked, found = replace(sequences, ids=ids), ids.copy()
+    masked, guessed = replace(sequences, ids=ids), ids.copy()
     batches = batches_by_tokens(sequences.lengths[positives], encoder.batch_tokens)
     with encoder.reading(masked), progress("replace tokens", len(data), "text", delay=2) as bar:
         for rows in (positives[part] for part in batches):
@@ -207,9 +191,9 @@ def substitute(
             batch = masked.pack(rows).to(encoder.device)
             with autocast(encoder.device, encoder.dtype):
                 logits = model(batch, torch.from_numpy(at).to(encoder.device))  # (M, V)
-            found[places[at]] = _best_others(logits, sequences.ids[places[at]], encoder.tokenizer)
+            guessed[places[at]] = _best_others(logits, sequences.ids[places[at]], encoder.tokenizer)
             bar.update(len(rows))
-    return replace(data, sequences=replace(sequences, ids=found))
+    return replace(data, sequences=replace(sequences, ids=guessed))
 
 
 def _best_others(

@@ -17,7 +17,7 @@ from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.errors import TrainingError
-from runtime.files import digest, read_json
+from runtime.files import digest, read_object
 from runtime.processes import is_main, world_size
 from runtime.store import Work, kept
 from simcse.config import SimCSEConfig
@@ -67,17 +67,14 @@ def read_texts(
     """Return a training file as token ids, read once.
 
     Args:
-        objective: which texts belong together.
-        path: the file.
-        backbone: that will be tuned.
-        config: the stage's settings.
+        objective, path, backbone, config: which texts belong together, the file, what will be tuned
+            and how.
         selection: the pairs that checkpoints are selected by, [] for none.
         folder: the data folder that they come from.
         seen: where to note all these texts, for the leak audit.
 
     Raises:
         TrainingError: settings that cannot work.
-        DataError: a broken file.
     """
     check_settings(backbone.encoder, config)
     if config.positive == "same":
@@ -147,85 +144,51 @@ def tuned_backbone(
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
     Args:
-        objective: of simcse.objectives.OBJECTIVES, or of baselines.objectives.
-        backbone: the untuned one; it is not changed.
-        texts: what to train on.
-        config: the stage's settings.
+        objective, backbone, texts, config: what is tuned, and how; the backbone is not changed.
         root: the folder of all tuned backbones.
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
         resume: continue from the state of an interrupted run.
 
     Raises:
-        KeptError: the folder is damaged, or another program's.
+        KeptError: the folder is damaged.
         TrainingError: settings that cannot work.
     """
 
     def make(work: Work) -> None:
-        tune(
-            objective,
-            backbone,
-            texts,
-            config,
-            work,
-            dev_score=dev_score,
-            geometry=geometry,
-            resume=resume,
+        started = time.perf_counter()
+        encoder, data = backbone.encoder.clone(), texts.data
+        if objective.teacher:
+            embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
+            data = replace(data, labels=embeddings)
+        trainer: SimCSETrainer
+        # What is scored is what is saved: a form may put something on top of the encoder.
+        score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
+        points = None if geometry is None else lambda: geometry(trainer.form.reader)
+        trainer = SimCSETrainer(
+            encoder, data, config, score, work.state, backbone.folder, objective.form, points
         )
+        history = trainer.run(resume)
+        negatives = num_negatives(data.rows.shape[1], len(data), config)
+        notes: dict[str, Any] = {
+            "pretrain": objective.name,
+            "backbone": str(backbone.folder),
+            "data": texts.name,
+            **texts.sources,
+            "examples": len(data),
+            "negatives_per_anchor": negatives if trainer.form.in_batch else None,
+            "config": asdict(config),
+            "pooling": encoder.pooling,
+            "best_score": trainer.best_score,
+            "threads": torch.get_num_threads(),  # sums in another order differ in their last digits
+            "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
+            "history": history,
+        }
+        if is_main():
+            trainer.form.reader.save(work.folder, notes)
 
     made_of = decisive(backbone, objective, config, texts.digests)
     return kept("backbone", made_of, make, root, name=objective.name, together=True)
-
-
-def tune(
-    objective: Objective,
-    backbone: Backbone,
-    texts: TrainingTexts,
-    config: SimCSEConfig,
-    work: Work,
-    *,
-    dev_score: DevScore | None = None,
-    geometry: Geometry | None = None,
-    resume: bool = False,
-) -> None:
-    """Tune a copy of the backbone and save it in the folder of `work`, with its curve.
-
-    The arguments are those of `tuned_backbone`; the curve goes into training.json.
-    """
-    started = time.perf_counter()
-    encoder = backbone.encoder.clone()
-    trainer: SimCSETrainer
-    # What is scored is what is saved: a form may put something on top of the encoder.
-    score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
-    points = None if geometry is None else lambda: geometry(trainer.form.reader)
-    data = texts.data
-    if objective.teacher:
-        embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
-        data = replace(data, labels=embeddings)
-    trainer = SimCSETrainer(
-        encoder, data, config, score, work.state, backbone.folder, objective.form, points
-    )
-    history = trainer.run(resume)
-    notes: dict[str, Any] = {
-        "pretrain": objective.name,
-        "backbone": str(backbone.folder),
-        "data": texts.name,
-        **texts.sources,
-        "examples": len(texts.data),
-        "negatives_per_anchor": (
-            num_negatives(texts.data.rows.shape[1], len(texts.data), config)
-            if trainer.form.in_batch
-            else None
-        ),
-        "config": asdict(config),
-        "pooling": encoder.pooling,
-        "best_score": trainer.best_score,
-        "threads": torch.get_num_threads(),  # sums in another order differ in their last digits
-        "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
-        "history": history,
-    }
-    if is_main():
-        trainer.form.reader.save(work.folder, notes)
 
 
 def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:
@@ -237,24 +200,10 @@ def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> in
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
-    """Return what `tune` noted beside its weights.
-
-    Raises:
-        CheckpointError: the file is damaged or missing.
-    """
+    """Return what `tuned_backbone` noted beside its weights."""
     path = folder / "training.json"
-    try:
-        notes = read_json(path, CheckpointError)
-        found = {key: notes[key] for key in ("history", "best_score", "seconds")}
-        curve, score, seconds = found.values()
-        if not (
-            all(isinstance(record, dict) for record in [*curve])
-            and isinstance(score, int | float | None)
-            and isinstance(seconds, int | float)
-        ):
-            raise TypeError("values of another kind")
-        return found | {"threads": notes.get("threads")}  # earlier versions did not note it
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path}: not a tuned backbone's notes ({error!r}); delete the folder to tune again"
-        ) from None
+    notes = read_object(path, CheckpointError)
+    for name in ("history", "best_score", "seconds"):
+        if name not in notes:
+            raise CheckpointError(f"{path}: {name} is missing; delete the folder to tune again")
+    return {"threads": None} | notes  # earlier versions did not note them

@@ -37,29 +37,22 @@ class Teacher:
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """Return the teacher itself."""
         return SentenceEncoder.from_pretrained(
             str(self.folder), device=self.device, precision=self.precision
         )
 
     @property
     def hidden_size(self) -> int:
-        """Return D."""
-        return self.encoder.model.config.hidden_size
+        return self.encoder.model.config.hidden_size  # D
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return the SHA-256 of what decides its embeddings."""
         return self.encoder.fingerprint()
 
     def embeddings(self, path: Path) -> np.ndarray:
         """Return the embeddings of a file's sentences, (n, D) float16 of length 1.
 
         They are computed once, in pieces: the pieces of an interrupted run are found again.
-
-        Raises:
-            DataError: the file is broken.
-            OSError: the cache cannot be written.
         """
         sentences = iter_sentences(path)
         pieces: list[np.ndarray] = []

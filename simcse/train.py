@@ -16,7 +16,6 @@ from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.model import UNDECAYED
-from minbert.packing import PackedBatch
 from runtime.device import RELEASE_STEPS, autocast, keep_memory, release_memory
 from runtime.processes import (
     draw_apart,
@@ -52,7 +51,7 @@ class SimCSETrainer:
     """Tunes `encoder` in place.
 
     Args:
-        encoder: the encoder; its pooling is set by the config.
+        encoder: its pooling is set by the config.
         data: what to train on.
         config: the settings.
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
@@ -112,9 +111,7 @@ class SimCSETrainer:
     def run(self, resume: bool = False) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
 
-        Args:
-            resume: continue from `state_path` if there is one; the final numbers are then those
-                of an uninterrupted run.
+        With `resume` from `state_path` on, if it is there: to the numbers of an uninterrupted run.
 
         Returns:
             One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and
@@ -141,7 +138,9 @@ class SimCSETrainer:
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
                     self._check(window, time.perf_counter() - started)
                     window, started = [], time.perf_counter()
-                bar.set_postfix(self._postfix(window, time.perf_counter() - started))
+                best = {} if self.best_score is None else {"dev": f"{self.best_score:.4f}"}
+                if len(window) > 1:
+                    bar.set_postfix(loss=f"{window[-2]['loss']:.3f}", **best)
         # Without dev checks there is no best state, and the last one stays.
         if self.best_state:
             self.form.kept.load_state_dict(self.best_state)
@@ -212,8 +211,7 @@ class SimCSETrainer:
         # The auxiliary objective adds its gradients to those of the contrastive one.
         model = self.trained["encoder"]
         if isinstance(model, BertForMaskedLM):
-            batches = [chunk.batch for chunk in chunks]
-            loss = loss + mlm_backward(model, self.encoder, batches, self.config)
+            loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
         sum_gradients(self.trained.parameters())
         return loss, accuracy
 
@@ -249,23 +247,9 @@ class SimCSETrainer:
             self.history.append({"step": self.step, **self._of_main(self.geometry)})
         return time.perf_counter() - began
 
-    def _postfix(self, window: History, seconds: float) -> dict[str, str]:
-        """Return what the progress bar shows besides step and time left."""
-        # The last step that was read; before that there is nothing to show.
-        shown = {}
-        if len(window) > 1:
-            speed = sum(entry["sentences"] for entry in window) / seconds
-            shown = {"loss": f"{window[-2]['loss']:.3f}", "sent/s": f"{speed:.0f}"}
-        if self.best_score is not None:
-            shown["best dev"] = f"{self.best_score:.4f}"
-        return shown
-
 
 def mlm_backward(
-    model: BertForMaskedLM,
-    encoder: SentenceEncoder,
-    chunks: Sequence[PackedBatch],
-    config: SimCSEConfig,
+    model: BertForMaskedLM, encoder: SentenceEncoder, chunks: Sequence[Chunk], config: SimCSEConfig
 ) -> Tensor:
     """Add the gradients of the weighted mean loss over all M masked positions; return that loss.
 
@@ -274,12 +258,9 @@ def mlm_backward(
     """
     # The same sentences as in the contrastive loss, now with holes.
     tokenizer = encoder.tokenizer
-    special_ids, mask_id = tokenizer.special_ids, tokenizer.mask_id
+    vocabulary = tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size
     # Drawn again at every step, as in RoBERTa, not once for the whole training.
-    masked = [
-        mask_tokens(chunk, special_ids, mask_id, tokenizer.vocab_size, config.mlm_probability)
-        for chunk in chunks
-    ]
+    masked = [mask_tokens(chunk.batch, *vocabulary, config.mlm_probability) for chunk in chunks]
     # The mean over all M masked positions, wherever they are: each chunk is weighted by its share.
     counts = torch.stack([(labels != -100).sum() for _, labels in masked])
     parts = counts / sum_over_ranks(counts.sum()).clamp(min=1)  # of M, by chunk

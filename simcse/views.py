@@ -4,7 +4,7 @@ Legend: n examples, V views of one example (in SimCSE 2, or 3 with a hard negati
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -41,8 +41,8 @@ class ContrastiveData:
         rows = self.rows[examples].T  # (V, B)
         ids, offsets = self.sequences.ids, self.sequences.offsets
         tokens = (ids[offsets[row] : offsets[row + 1]].tobytes() for row in rows.ravel())
-        found = [numbers.setdefault(text, len(numbers)) for text in tokens]
-        return np.array(found, np.int64).reshape(rows.shape)
+        of_texts = [numbers.setdefault(text, len(numbers)) for text in tokens]
+        return np.array(of_texts, np.int64).reshape(rows.shape)
 
 
 def unsupervised(
@@ -50,29 +50,27 @@ def unsupervised(
 ) -> ContrastiveData:
     """Return each sentence as its own positive: the same row twice.
 
-    Dropout will make the two views differ (paper, section 3). The sentences are read as a stream: a
-    million need no more memory than their token ids.
+    Both views go through the encoder in one batch, and dropout will make them differ (paper,
+    section 3). Args: as for `single`.
+    """
+    data = single(sentences, tokenizer, max_length, seen)
+    return replace(data, rows=data.rows.repeat(2, axis=1))  # (n, 2)
+
+
+def single(
+    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
+) -> ContrastiveData:
+    """Return each sentence as its only view, (n, 1).
 
     Args:
-        sentences: the texts.
+        sentences: read as a stream: a million need no more memory than their token ids.
         tokenizer: of the encoder.
         max_length: longer sentences are cut to this many tokens.
         seen: where to note the texts while reading, for the leak audit.
     """
     # Files are read once: the leak audit listens while the tokenizer reads.
     sequences = tokenizer(noted(sentences, seen), max_length=max_length)
-    # The same row twice costs nothing, and makes both views go through the encoder in one batch,
-    # under different dropout masks.
-    rows = np.arange(len(sequences))
-    return ContrastiveData(sequences, np.stack([rows, rows], axis=1))  # (n, 2)
-
-
-def single(
-    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
-) -> ContrastiveData:
-    """Return each sentence as its only view. Args: as for `unsupervised`."""
-    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
-    return ContrastiveData(sequences, np.arange(len(sequences))[:, None])  # (n, 1)
+    return ContrastiveData(sequences, np.arange(len(sequences))[:, None])
 
 
 def supervised(
@@ -80,7 +78,7 @@ def supervised(
 ) -> ContrastiveData:
     """Return anchor, positive and (if the data has them) hard negative, from a stream of triplets.
 
-    Args: as for `unsupervised`.
+    Args: as for `single`.
 
     Raises:
         DataError: some triplets have a hard negative and others have none.
@@ -92,10 +90,8 @@ def supervised(
     # The first example decides whether all have hard negatives.
     num_views = len(first.texts)
     # The texts of all triplets in one stream: row 3 i is the anchor of example i, and so on.
-    texts = _texts(chain([first], stream), num_views)
-    sequences = tokenizer(noted(texts, seen), max_length=max_length)
-    rows = np.arange(len(sequences)).reshape(-1, num_views)
-    return ContrastiveData(sequences, rows)  # (n, 2 or 3)
+    data = single(_texts(chain([first], stream), num_views), tokenizer, max_length, seen)
+    return replace(data, rows=data.rows.reshape(-1, num_views))  # (n, 2 or 3)
 
 
 def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import random
 import shutil
+from functools import partial
 from pathlib import Path
 
 # Before transformers or sentence-transformers look for anything on the hub.
@@ -175,6 +176,22 @@ def write_data(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def toy_data(tmp_path_factory) -> Path:
     return write_data(tmp_path_factory.mktemp("toy_data"))
+
+
+@pytest.fixture(scope="session")
+def start(tiny_checkpoint, toy_data):
+    """The function that runs `run_multitask.py` with these in a folder, with more flags."""
+    import toy_runs
+
+    return partial(toy_runs.run, tiny_checkpoint, toy_data)
+
+
+@pytest.fixture(scope="session")
+def toy_grid(tiny_checkpoint, toy_data) -> Path:
+    """The folder of a finished grid, one for all files that do not change it."""
+    import toy_runs
+
+    return toy_runs.grid(tiny_checkpoint, toy_data)
 
 
 @pytest.fixture(scope="session")

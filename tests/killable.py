@@ -1,12 +1,10 @@
 """Contrastive training that a test can kill at any dev check, to resume it."""
 
-from pathlib import Path
-
+import torch
 from conftest import toy_sentences
 
 from data.examples import Triplet
 from minbert.encoder import SentenceEncoder
-from runtime.store import Work
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -38,6 +36,22 @@ def simcse_trainer(checkpoint, config, kind, state, kill_at=None) -> SimCSETrain
     return SimCSETrainer(encoder, data, config, dev_score, state)
 
 
-def work_in(folder: Path) -> Work:
-    """Return what the store would give `tune`, for a folder of this name."""
-    return Work(folder, folder.with_name(f"{folder.name}.state.pt"), "key")
+def assert_same_weights(module, other) -> None:
+    expected = other if isinstance(other, dict) else other.state_dict()
+    found = module.state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in found.items())
+
+
+def weights_of(module) -> dict[str, torch.Tensor]:
+    """Return a copy, which training does not change."""
+    return {name: tensor.clone() for name, tensor in module.state_dict().items()}
+
+
+def assert_same_gradients(found, expected, inputs, rtol=1e-8, atol=1e-10) -> None:
+    """Compare two losses of the same inputs, and what they give these."""
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    for mine, theirs in zip(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs, rtol=rtol, atol=atol)

@@ -296,13 +296,3 @@ def whole(given: Any) -> dict[str, Tensor]:
         output = model(given["input_ids"], given["mask"], output_hidden_states=True)
     states = {f"states {number}": state for number, state in enumerate(output.hidden_states)}
     return {**states, "pooler output": output.pooler_output}
-
-
-# Case -> an easier one of the same function, and what that does without.
-BEYOND = {
-    "several_sequences": ("one_sequence", "a second sequence"),
-    "dropped": ("several_sequences", "dropout"),
-    "residual_dropped": ("residual", "dropout"),
-    "states_dropped": ("states", "dropout"),
-    "positions_after_padding": ("states", "RoBERTa's positions"),
-}

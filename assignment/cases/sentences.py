@@ -271,7 +271,3 @@ def embedded(given: Any) -> dict[str, Tensor]:
     batches = [given["batch 0"], given["batch 1"][:1], given["batch 2"]]
     embeddings = _loop().embed_all(_Model(given).train(), iter(batches))
     return {"embeddings": embeddings, "has a graph": torch.tensor(embeddings.requires_grad)}
-
-
-# Case -> an easier one of the same function, and what that does without.
-BEYOND = {"supervised": ("unsupervised", "hard negatives")}

@@ -56,21 +56,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """A command for a sandbox.
+    """A command for a sandbox."""
 
-    Attributes:
-        command: the first word is an absolute path.
-        folder: the only place to write; exists.
-        limits: what it may use.
-        reads: folders that it may read besides Python and the system's libraries.
-        user: run as root: the user id that it gets; one per command at a time.
-    """
-
-    command: tuple[str, ...]
-    folder: Path
+    command: tuple[str, ...]  # the first word is an absolute path
+    folder: Path  # the only place to write; exists
     limits: Limits
-    reads: tuple[Path, ...] = ()
-    user: int | None = None
+    reads: tuple[Path, ...] = ()  # folders to read, besides Python and the system's libraries
+    user: int | None = None  # run as root: the user id that it gets; one per command at a time
 
     @property
     def visible(self) -> list[str]:

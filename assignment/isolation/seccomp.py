@@ -55,11 +55,7 @@ KEYCTL = REFUSED["keyctl"]
 
 
 def program(machine: str) -> bytes:
-    """Return the filter for a kind of processor.
-
-    Raises:
-        KeyError: its numbers are not known.
-    """
+    """Return the filter for a kind of processor."""
     column, architecture = ARCHITECTURES[machine]
     refuse = (RETURN, 0, 0, ERROR | errno.EPERM)
     # Instruction, how many to skip if true, and if false, and the number it is about.
@@ -82,11 +78,7 @@ def program(machine: str) -> bytes:
 
 
 def deny() -> None:
-    """Refuse these calls to this process and to all that it starts; no_new_privs must be set.
-
-    Raises:
-        OSError, KeyError: the kernel has no filters, or the processor is another one.
-    """
+    """Refuse these calls to this process and to all that it starts; no_new_privs must be set."""
     steps = program(platform.machine())
     content = ctypes.create_string_buffer(steps, len(steps))
     described = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(content))

@@ -25,21 +25,11 @@ NOBODY = "65534"
 
 @dataclass(frozen=True)
 class Way:
-    """One way to keep a command apart.
+    """One way to keep a command apart."""
 
-    Attributes:
-        name: as `--sandbox` takes it.
-        missing: returns why this machine does not have it, "" if it has.
-        wrap: returns the command line that runs `inside` in it.
-    """
-
-    name: str
-    missing: Callable[[], str]
-    wrap: Callable[[Job, Sequence[str]], list[str]]
-
-
-def _container_missing() -> str:
-    return "" if _engine() else "neither docker nor podman runs here"
+    name: str  # as `--sandbox` takes it
+    missing: Callable[[], str]  # returns why this machine does not have it, "" if it has
+    wrap: Callable[[Job, Sequence[str]], list[str]]  # the command line that runs `inside` in it
 
 
 def _in_container(job: Job, inside: Sequence[str]) -> list[str]:
@@ -86,10 +76,6 @@ def _import_empty(engine: str) -> None:
     subprocess.run([engine, "import", "-", IMAGE], input=EMPTY_TAR, capture_output=True, check=True)
 
 
-def _bubblewrap_missing() -> str:
-    return "" if shutil.which("bwrap") else "bwrap is not installed"
-
-
 def _in_bubblewrap(job: Job, inside: Sequence[str]) -> list[str]:
     """bubblewrap: namespaces, and a root folder of what is needed alone.
 
@@ -115,16 +101,20 @@ def _in_bubblewrap(job: Job, inside: Sequence[str]) -> list[str]:
     return [*words, "--", *inside]
 
 
-def _users_missing() -> str:
-    return "" if os.geteuid() == 0 else "only root can run code as another user"
-
-
-def _as_another_user(job: Job, inside: Sequence[str]) -> list[str]:
-    return [*inside]  # which changes to job.user itself
-
-
-CONTAINER = Way("container", _container_missing, _in_container)
-BUBBLEWRAP = Way("bubblewrap", _bubblewrap_missing, _in_bubblewrap)
-USER = Way("user", _users_missing, _as_another_user)
+CONTAINER = Way(
+    "container",
+    lambda: "" if _engine() else "neither docker nor podman runs here",
+    _in_container,
+)
+BUBBLEWRAP = Way(
+    "bubblewrap",
+    lambda: "" if shutil.which("bwrap") else "bwrap is not installed",
+    _in_bubblewrap,
+)
+USER = Way(
+    "user",
+    lambda: "" if os.geteuid() == 0 else "only root can run code as another user",
+    lambda job, inside: [*inside],  # which changes to job.user itself
+)
 WAYS = (CONTAINER, BUBBLEWRAP, USER)  # the best first
 NAMES = tuple(way.name for way in WAYS)

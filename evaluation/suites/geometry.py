@@ -5,14 +5,16 @@ Legend: N embeddings or texts, H their size (and K that of other representations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import issparse
 
 from data.examples import SentencePair
+from evaluation.metrics import PartMetrics
 from evaluation.suites import sts
-from evaluation.suites.measured import LoadedSet, Model, kept, results_of, whole
+from evaluation.suites.measured import LoadedSet, Model, results_of, whole
 from evaluation.suites.results import Result
 
 # SimCSE draws its alignment and uniformity on STS-B's dev set (figure 2).
@@ -34,9 +36,6 @@ def alignment(first: np.ndarray, second: np.ndarray) -> float:
     """Return E ||f(x) - f(x+)||^2 over positive pairs; lower is better, from 0 to 4.
 
     Wang & Isola 2020, equation 4 with alpha 2, as SimCSE's equation 2.
-
-    Args:
-        first, second: (N, H), of any length; row i of one belongs to row i of the other.
     """
     return float(((unit(first) - unit(second)) ** 2).sum(axis=1).mean())
 
@@ -44,10 +43,8 @@ def alignment(first: np.ndarray, second: np.ndarray) -> float:
 def uniformity(embeddings: np.ndarray) -> float:
     """Return log E exp(-2 ||f(x) - f(y)||^2) over all pairs of different rows; lower is better.
 
-    Wang & Isola 2020, equation 5 with t 2, as SimCSE's equation 3; 0 where all rows coincide.
-
-    Args:
-        embeddings: (N, H), N at least 2, of distinct texts, none of zeros.
+    Wang & Isola 2020, equation 5 with t 2, as SimCSE's equation 3; 0 where all rows coincide. There
+    are two embeddings (N, H) or more, of distinct texts, none of zeros.
     """
     rows = unit(embeddings)
     total = 0.0
@@ -87,17 +84,11 @@ def effective_rank(values: np.ndarray) -> float:
 def geometry(
     embeddings: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> dict[str, float | None]:
-    """Return all measures of an encoder.
+    """Return all measures by name; None where there are fewer than two vectors, or no pairs.
 
     Vectors of zeros, such as those of texts without a known word, have no place on the sphere and
-    are left out.
-
-    Args:
-        embeddings: (N, H) of distinct texts.
-        first, second: (M, H) of pairs that mean the same.
-
-    Returns:
-        Each measure by name; None where there are fewer than two vectors, or no pairs.
+    are left out. `embeddings` (N, H) are of distinct texts, `first` and `second` (M, H) of pairs
+    that mean the same.
     """
     known = embeddings[np.any(embeddings, axis=1)]
     whole = np.any(first, axis=1) & np.any(second, axis=1)
@@ -137,12 +128,12 @@ def measure(model: Model, loaded: LoadedSet) -> list[Result]:
     # A bag of words has thousands of columns: no sphere of a size to compare.
     if embed is None or issparse(embed([pairs[0].texts[0]])):
         return []
-    results = results_of(
-        model,
-        loaded,
-        lambda rows: whole(
-            rows, pair_geometry(lambda texts: np.asarray(embed(texts)), kept(pairs, rows))
-        ),
-    )
+
+    def metrics(rows: np.ndarray) -> PartMetrics:
+        return whole(
+            rows, pair_geometry(lambda texts: np.asarray(embed(texts)), list(compress(pairs, rows)))
+        )
+
+    results = results_of(model, loaded, metrics)
     # The majority class has nothing but zeros.
     return results if any(result.value is not None for result in results) else []

@@ -9,21 +9,20 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
 
 from data.examples import DataError, SentencePair
 from data.locate import MissingSet
-from data.nli import HANS_LABELS
+from data.published import HANS_LABELS
 from data.suites import read_hans, read_nli
 from evaluation.metrics import PartMetrics, best_threshold, labels_of
 from evaluation.suites.measured import (
     LoadedSet,
     Model,
     in_first,
-    kept,
     pair_similarities,
     results_of,
     spread,
@@ -99,13 +98,12 @@ def measure(model: Model, hans: LoadedSet) -> list[Result]:
             results.append(Result(name, *place, right, len(held_out)))
         if model.predictions and nli:
             file = "-".join(re.findall(r"[\w.]+", f"{hans.name} {name}"))
-            text = hans_predictions(pairs, on_hans, least)
-            write_text(model.predictions / f"{file}.txt", text)
+            write_text(model.predictions / f"{file}.txt", hans_predictions(pairs, on_hans, least))
 
         def metrics(
             rows: np.ndarray, scores: np.ndarray = on_hans, least: float = least
         ) -> PartMetrics:
-            by_name = hans_metrics(kept(pairs, rows), scores[rows], least)
+            by_name = hans_metrics(list(compress(pairs, rows)), scores[rows], least)
             return {("", name): value for name, value in by_name.items()}
 
         results += results_of(replace(model, seen=seen), hans, metrics, judge=f", {judge}")
@@ -115,10 +113,7 @@ def measure(model: Model, hans: LoadedSet) -> list[Result]:
 def hans_metrics(
     pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float
 ) -> dict[str, tuple[float | None, int]]:
-    """Return {measure: (value, number of pairs)} of HANS (McCoy et al. 2019).
-
-    Does a model that learnt entailment judge by word overlap? Every HANS pair has a hypothesis made
-    of words of the premise, so overlap always says "entailment"; half of the pairs are not.
+    """Return {measure: (value, number of pairs)} of HANS.
 
     Args:
         pairs: label 1.0 for entailment, else 0.0; phenomenon "HEURISTIC/SUBCASE".
@@ -154,11 +149,7 @@ def hans_metrics(
 
 
 def hans_predictions(pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float) -> str:
-    """Return predictions as HANS's own evaluation reads them: `pairID,gold_label`, a line a pair.
-
-    Args:
-        pairs, scores, threshold: as of `hans_metrics`.
-    """
+    """Return predictions as HANS's own evaluation reads them, `pairID,gold_label` per line."""
     lines = ["pairID,gold_label"]
     for pair, score in zip(pairs, scores, strict=True):
         lines.append(f"{pair.id},{HANS_LABELS[int(score >= threshold)]}")

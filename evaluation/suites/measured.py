@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from baselines.embedder import Embedder, similarities
-from data.examples import Example, SentencePair
+from data.examples import SentencePair
 from data.locate import MissingSet
 from data.overlap import Seen, overlap
 from data.tasks import Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import Weighted, at_once, percentiles, resampled
+from evaluation.intervals import Weighted, percentiles, resampled
 from evaluation.metrics import PartMetrics
 from evaluation.suites.results import Result
 
@@ -29,40 +29,28 @@ Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarr
 
 @dataclass(frozen=True)
 class Model:
-    """One row of the tables.
-
-    Attributes:
-        embedder: the model itself.
-        seen: the texts that it was trained on or selected by.
-        heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
-        predictions: the folder for predictions in HANS's own format; None keeps none.
-    """
+    """One row of the tables."""
 
     embedder: Embedder
-    seen: Seen = field(default_factory=Seen)
+    # The texts that it was trained on or selected by.
+    seen: Seen
+    # Name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
     heads: Mapping[str, Entailment] = field(default_factory=dict)
+    # The folder for predictions in HANS's own format; None keeps none.
     predictions: Path | None = None
 
 
 @dataclass(frozen=True)
 class LoadedSet:
-    """A set that was found, as one suite reads it.
-
-    Attributes:
-        suite, name: as on the command line.
-        examples: all of them, in the order of the files.
-        scored: those that are scored.
-        train, dev: those that are learnt from, and that a penalty is chosen on.
-        subsets: (N,) the subset of each scored example, of an STS set.
-    """
+    """A set that was found, as one suite reads it; both have their names on the command line."""
 
     suite: str
     name: str
-    examples: list[Any]
+    examples: list[Any]  # all of them, in the order of the files
     scored: list[Any]
-    train: list[Any] = field(default_factory=list)
-    dev: list[Any] = field(default_factory=list)
-    subsets: np.ndarray | None = None
+    train: list[Any] = field(default_factory=list)  # what is learnt from
+    dev: list[Any] = field(default_factory=list)  # what a penalty is chosen on
+    subsets: np.ndarray | None = None  # (N,) of an STS set: the subset of each scored example
 
     def texts(self) -> list[str]:
         return list(dict.fromkeys(text for example in self.examples for text in example.texts))
@@ -103,10 +91,6 @@ def pair_similarities(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.n
     return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
 
 
-def kept(examples: Sequence[Any], rows: np.ndarray) -> list[Any]:
-    return [example for example, row in zip(examples, rows, strict=True) if row]
-
-
 def whole(rows: np.ndarray, metrics: Mapping[str, float | None]) -> PartMetrics:
     """Return metrics of a set without parts as `results_of` reads them."""
     return {("", metric): (value, int(rows.sum())) for metric, value in metrics.items()}
@@ -123,13 +107,15 @@ def results_of(
     """Return metrics of all rows, each with its value on the rows that the model had not seen.
 
     Args:
-        model: what was measured.
-        loaded: on which set.
+        model, loaded: what was measured, and on which set.
         metrics: which rows to measure, (N,) bool -> the metrics of these.
         judge: added to the model's name.
         measures: metrics that get an interval, as functions of the weights of all rows.
     """
-    resamples = _resamples(loaded.scored, measures or {})
+    resamples: dict[tuple[str, str], np.ndarray] = {}  # -> the values (B,)
+    if measures:
+        drawn = resampled([*measures.values()], clusters_of(loaded.scored))
+        resamples = dict(zip(measures, drawn, strict=True))
     seen = overlap(loaded.scored, model.seen).shared
     everything = metrics(np.ones(len(seen), bool))
     unseen = everything
@@ -140,7 +126,7 @@ def results_of(
         of_part = seen
         if loaded.subsets is not None and part in loaded.subsets:
             of_part = seen[loaded.subsets == part]
-        values = resamples.get((part, metric)) if value is not None else None
+        values = None if value is None else resamples.get((part, metric))
         interval = None if values is None else percentiles(values)
         results.append(
             Result(
@@ -159,13 +145,3 @@ def results_of(
             )
         )
     return results
-
-
-def _resamples(
-    examples: Sequence[Example], measures: Mapping[tuple[str, str], Weighted]
-) -> dict[tuple[str, str], np.ndarray]:
-    """Return the values (B,) of metrics in each resample of the rows."""
-    if not measures:
-        return {}
-    values = resampled(at_once(measures.values()), clusters_of(examples))
-    return dict(zip(measures, values, strict=True))

@@ -60,8 +60,8 @@ def pair_metrics(
 
     Returns:
         `average_precision`, None where all labels are equal; `accuracy_best` and `f1_best` at the
-        best thresholds of the scored split; `accuracy_train` and `f1_train` at the best thresholds
-        of the training pairs, None without.
+        best thresholds of the scored split; `accuracy_train` and `f1_train` at those of the
+        training pairs, None without.
     """
     from sklearn.metrics import average_precision_score
 

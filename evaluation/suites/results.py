@@ -63,21 +63,16 @@ COLUMNS = tuple(column.name for column in fields(Result) if column.name != "resa
 class Shown:
     """A table of results for people: a row per model.
 
-    Attributes:
-        title: above the table.
-        metric: the columns are the sets, with this metric of each; or else
-        set: the columns are the metrics of this set; of HANS, whose metrics are many, the rows.
-        subcases: whether its metrics are those of HANS's subcases, or all others.
-        scale: what values are multiplied by.
-        averaged: the sets of which `averages` gives the mean.
+    Its columns are the sets, with a metric of each, or the metrics of a set; of HANS, whose metrics
+    are many, these are the rows.
     """
 
     title: str
     metric: str = ""
     set: str = ""
-    subcases: bool = False
+    subcases: bool = False  # the metrics of HANS's subcases, or all others
     scale: float = 100.0
-    averaged: tuple[str, ...] = ()
+    averaged: tuple[str, ...] = ()  # the sets of which `averages` gives the mean
 
     def place(self, result: Result) -> tuple[str, str, str] | None:
         """Return the table, the row and the column of a result, None if it is not shown."""
@@ -142,11 +137,7 @@ def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) 
 def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
     """Yield the mean over the sets of a table, and the rank by it, of models that have them all.
 
-    The name of the mean says of how many sets, so that nobody compares unlike with like.
-
-    Args:
-        results: of a suite.
-        shown: the table; of fewer than two of its `averaged` sets there is no mean.
+    Its name says of how many sets, so that nobody compares unlike with like; of one there is none.
     """
     models: dict[str, list[Result]] = {}
     for result in results:
@@ -155,11 +146,11 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
     sets = len({result.set for by_set in models.values() for result in by_set})
     if sets < 2:
         return
-    values = {
-        model: [result.value for result in by_set if result.value is not None]
+    models = {
+        model: by_set
         for model, by_set in models.items()
+        if sum(result.value is not None for result in by_set) == sets
     }
-    models = {model: by_set for model, by_set in models.items() if len(values[model]) == sets}
     spreads = over_sets(models)
     for model, by_set in models.items():
         rows = sum(result.n for result in by_set)
@@ -170,34 +161,29 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
             set=f"{AVERAGE} {sets}",
             part="",
             metric=shown.metric,
-            value=sum(values[model]) / sets,
+            value=_mean_of(by_set),
             n=rows,
             seen=sum(result.seen * result.n for result in by_set) / rows,
             unseen=sum(unseen) / sets if len(unseen) == sets else None,
         )
-        spread = spreads.get(model)
-        if spread is None:
+        if model not in spreads:
             yield mean
             continue
-        yield replace(mean, low=spread.low, high=spread.high)
+        (low, high), rank, (best, worst) = spreads[model]
+        yield replace(mean, low=low, high=high)
         if len(spreads) > 1:
-            rank = replace(mean, set=RANK, value=spread.rank, seen=0.0, unseen=None)
-            yield replace(rank, low=spread.best, high=spread.worst)
+            place = replace(mean, set=RANK, value=rank, seen=0.0, unseen=None)
+            yield replace(place, low=best, high=worst)
 
 
-@dataclass(frozen=True)
-class OverSets:
-    """How far a model's average over sets, and its rank by that, could be off; 95 %."""
-
-    low: float
-    high: float
-    rank: int
-    best: int
-    worst: int
+def _mean_of(by_set: Sequence[Result]) -> float:
+    return sum(result.value or 0.0 for result in by_set) / len(by_set)
 
 
-def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
-    """Return the intervals of averages over sets and of ranks, with other sets and other rows.
+def over_sets(
+    results: Mapping[str, Sequence[Result]],
+) -> dict[str, tuple[list[float], int, list[int]]]:
+    """Return each average's interval over sets and rows, its rank, and the rank's interval.
 
     Each resample draws sets, and rows of each of them, the same for all models: what is hard for
     all of them does not make ranks unsure. Resamples of a few sets vary too little; they are spread
@@ -219,7 +205,7 @@ def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
     sets = values.shape[1]
     chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
     averaged = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
-    mean = np.array([sum(r.value or 0.0 for r in results[model]) / sets for model in drawn])
+    mean = np.array([_mean_of(results[model]) for model in drawn])
     quantile = scipy.stats.t.ppf(TAILS[1], sets - 1) / scipy.stats.norm.ppf(TAILS[1])
     spread = quantile * np.sqrt(sets / (sets - 1)) * (averaged - mean[:, None])  # (K, B)
     averaged = mean[:, None] + spread
@@ -227,9 +213,5 @@ def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
     ranks = scipy.stats.rankdata(-averaged, method="min", axis=0)
     between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
     places = scipy.stats.rankdata(-mean, method="min").astype(int)
-    return {
-        model: OverSets(float(low), float(high), int(place), int(best), int(worst))
-        for model, (low, high), place, (best, worst) in zip(
-            drawn, ends, places, between, strict=True
-        )
-    }
+    spreads = zip(ends.tolist(), places.tolist(), between.tolist(), strict=True)
+    return dict(zip(drawn, spreads, strict=True))

@@ -77,15 +77,10 @@ def measure(model: Model, sts: LoadedSet) -> list[Result]:
 def set_metrics(
     similarities: np.ndarray, gold: np.ndarray, subsets: np.ndarray, names: Sequence[str]
 ) -> PartMetrics:
-    """Return the metrics of a set of several subsets, such as a year's.
+    """Return the metrics of a set of several subsets, such as a year's; some may have no rows.
 
-    Args:
-        similarities, gold, subsets: (N,) each.
-        names: the subsets; some may have no rows.
-
-    Returns:
-        "all", which correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of
-        several subsets also each of them.
+    "all" correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of several
+    subsets there is also each of them. `similarities`, `gold` and `subsets` are (N,).
     """
     metrics: PartMetrics = {}
     for metric, correlation in CORRELATIONS.items():

@@ -18,19 +18,12 @@ TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 
 @dataclass(frozen=True)
 class Suite:
-    """One entry of the table.
-
-    Attributes:
-        sets: the names of its sets.
-        read: (folders, set) -> what is measured on.
-        measure: (model, loaded set) -> results.
-        shown: its tables on the terminal.
-    """
+    """One entry of the table."""
 
     sets: tuple[str, ...]
-    read: Callable[[Sequence[Path], str], LoadedSet]
+    read: Callable[[Sequence[Path], str], LoadedSet]  # folders, the name of a set
     measure: Callable[[Model, LoadedSet], list[Result]]
-    shown: tuple[Shown, ...]
+    shown: tuple[Shown, ...]  # its tables on the terminal
 
 
 SUITES = {
@@ -89,11 +82,11 @@ SUITES = {
 def find_sets(
     suites: Sequence[str], sets: Sequence[str], folders: Sequence[Path]
 ) -> tuple[list[LoadedSet], dict[str, list[str]]]:
-    """Return the sets that one of the folders holds, and by suite those that none does.
+    """Return the sets that one of the folders holds, and those that none does.
 
     Args:
         suites: names of SUITES.
-        sets: names of sets to keep, all if empty.
+        sets: to keep, all if empty.
         folders: searched in this order; the first that holds a set gives it.
 
     Returns:

@@ -27,7 +27,7 @@ from evaluation.metrics import labels_of
 from evaluation.suites.measured import LoadedSet, Model, in_first, of_splits, results_of, whole
 from evaluation.suites.results import Result
 
-Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
+Fold = tuple[np.ndarray, np.ndarray]  # training rows, held-out rows
 
 FOLDS = 10
 SEED = 1111  # SentEval's
@@ -59,21 +59,20 @@ def measure(model: Model, task: LoadedSet) -> list[Result]:
             f"least {FEWEST_ROWS} rows"
         )
     train = _features(model.embedder, learnt)
-    if task.train:
+    if not task.train:
+        predictions = cross_validated(train, classes)
+    else:
         dev: tuple[Any, ...] = ()
         if task.dev:
             dev = (_features(model.embedder, task.dev), _classes(task.dev))
         predictions = with_split(train, classes, _features(model.embedder, task.scored), *dev)
-    else:
-        predictions = cross_validated(train, classes)
     labels = _classes(task.scored)
+    accuracy = weighted_metric("accuracy", TASKS["sst"], predictions[None], labels)
     return results_of(
         model,
         task,
         lambda rows: whole(rows, transfer_metrics(predictions[rows], labels[rows])),
-        measures={
-            ("", "accuracy"): weighted_metric("accuracy", TASKS["sst"], predictions[None], labels)
-        },
+        measures={("", "accuracy"): accuracy},
     )
 
 
@@ -103,10 +102,10 @@ def pair_vectors(first: Vectors, second: Vectors) -> Vectors:
 def cross_validated(vectors: Vectors, labels: np.ndarray) -> np.ndarray:
     """Return predictions (N,) by 10-fold cross-validation; each fold chooses its own penalty."""
 
-    def predicted(fold: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    def predicted(fold: Fold) -> np.ndarray:
         train, test = fold
         inside, known = vectors[train], labels[train]
-        accuracies = [_accuracies(inside, known, *inner) for inner in _folds(known)]
+        accuracies = [_accuracies(inside, known, inner) for inner in _folds(known)]
         return np.asarray(_fitted(inside, known, _best(accuracies)).predict(vectors[test]))
 
     predictions = np.empty_like(labels)
@@ -132,7 +131,7 @@ def with_split(
     with _workers() as pool:
         if dev is None:
             folds = _folds(train_labels)
-            rows = pool.map(lambda fold: _accuracies(train, train_labels, *fold), folds)
+            rows = pool.map(lambda fold: _accuracies(train, train_labels, fold), folds)
             penalty = _best(list(rows))
         else:
             fits = pool.map(lambda penalty: _fitted(train, train_labels, penalty), GRID)
@@ -148,17 +147,16 @@ def transfer_metrics(predictions: np.ndarray, labels: np.ndarray) -> dict[str, f
     return metrics
 
 
-def _folds(labels: np.ndarray) -> Rows:
+def _folds(labels: np.ndarray) -> list[Fold]:
     # Fewer where a class has fewer rows than there are folds, as in a small set.
     rarest = int(np.unique(labels, return_counts=True)[1].min())
     splitter = StratifiedKFold(max(2, min(FOLDS, rarest)), shuffle=True, random_state=SEED)
     return list(splitter.split(np.zeros(len(labels)), labels))
 
 
-def _accuracies(
-    vectors: Vectors, labels: np.ndarray, train: np.ndarray, test: np.ndarray
-) -> list[float]:
-    """Return the accuracy on the rows `test`, after a fit on the rows `train`, by each penalty."""
+def _accuracies(vectors: Vectors, labels: np.ndarray, fold: Fold) -> list[float]:
+    """Return the accuracy on a fold's held-out rows by each penalty."""
+    train, test = fold
     inside, known = vectors[train], labels[train]
     held_out, right = vectors[test], labels[test]
     return [_fitted(inside, known, penalty).score(held_out, right) for penalty in GRID]

@@ -1,7 +1,7 @@
 """Files of texts to a folder of vectors: one program at a time, one set of settings.
 
     DIR/manifest.json    settings, files, whether complete; then the encoder, rows and shards
-    DIR/vectors/         a folder per shard (`minbert.encode.shards`)
+    DIR/vectors/wiki.txt-00003-DIGEST/vectors.parquet    id: string, vector: list of H numbers
 
 One loop over shards encodes all files. It runs in this process, or on a Ray cluster.
 """
@@ -15,8 +15,7 @@ from typing import Any
 import minbert
 from data.examples import DataError
 from minbert.encode.options import EncodeOptions
-from minbert.encode.over_ray import encode_on_ray
-from minbert.encode.shards import VECTORS, ShardEncoder, format_of
+from minbert.encode.shards import VECTORS, ShardEncoder, encode_on_ray, format_of
 from minbert.encode.texts import optional, shards_of, texts_of
 from minbert.hub import find_checkpoint
 from runtime.errors import MachineError
@@ -71,9 +70,7 @@ def encode_files(options: EncodeOptions) -> None:
 
 
 def _check_files(options: EncodeOptions) -> None:
-    """Raise DataError if two files have one name, by which shards and ids are named, or one file
-    cannot be read up to its first text; a shell's pipe, which is read once, is let be.
-    """
+    """Refuse two files of one name, and files without a first text; pipes are read only once."""
     by_name: dict[str, Path] = {}
     for path in options.files:
         if path.name in by_name:
@@ -87,38 +84,14 @@ def _check_files(options: EncodeOptions) -> None:
 
 
 def _begin(options: EncodeOptions) -> dict[str, Any]:
-    """Write the manifest's beginning and return it.
-
-    Raises:
-        DataError: the folder is of other settings, other files, another version, or something else.
-    """
+    """Write the manifest's beginning and return it; refuse the folder of another command."""
     path, names = options.out / MANIFEST, [path.name for path in options.files]
     settings = {name: value for name, value in vars(options).items() if name not in FREE}
     settings["format"] = format_of(options)
-    if not path.exists() and any(path.name[0] != "." for path in options.out.iterdir()):
-        raise DataError(f"{options.out}: holds other files and no {MANIFEST}; name another")
     if path.exists():
-        before = read_object(path, DataError)
-        try:
-            if before["format"] != FORMATS["vectors"]:
-                raise ValueError
-            settings_before, files_before = dict(before["settings"]), set(before["files"])
-        except (KeyError, TypeError, ValueError):
-            raise DataError(
-                f"{path}: of another version, or damaged; delete {options.out}, or name another "
-                "--out, and encode again"
-            ) from None
-        for name, value in settings.items():
-            if settings_before.get(name) != value:
-                raise DataError(
-                    f"{options.out}: made with {name} {settings_before.get(name)}, not {value}; "
-                    "give that, or name another --out"
-                )
-        if strangers := files_before - set(names):
-            raise DataError(
-                f"{options.out}: holds shards of {min(strangers)}, which is not among the files; "
-                "name it too, or another --out"
-            )
+        _check_manifest(read_object(path, DataError), settings, names, options.out)
+    elif any(path.name[0] != "." for path in options.out.iterdir()):
+        raise DataError(f"{options.out}: holds other files and no {MANIFEST}; name another")
     manifest = {
         "format": FORMATS["vectors"],
         "version": minbert.__version__,
@@ -129,19 +102,39 @@ def _begin(options: EncodeOptions) -> dict[str, Any]:
     return manifest
 
 
-def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[str, Any]]) -> int:
-    """Delete shards that the files no longer have, write the manifest, and return its rows.
+def _check_manifest(
+    manifest: dict[str, Any], settings: dict[str, Any], names: list[str], out: Path
+) -> None:
+    """Refuse a folder of another version, other settings, or files that are not named now."""
+    before, files = manifest.get("settings"), manifest.get("files")
+    known = manifest.get("format") == FORMATS["vectors"]
+    if not known or not isinstance(before, dict) or not isinstance(files, list):
+        raise DataError(
+            f"{out / MANIFEST}: of another version, or damaged; delete {out}, or name another "
+            "--out, and encode again"
+        )
+    for name, value in settings.items():
+        if before.get(name) != value:
+            raise DataError(
+                f"{out}: made with {name} {before.get(name)}, not {value}; give that, or name "
+                "another --out"
+            )
+    for name in files:
+        if name not in names:
+            raise DataError(
+                f"{out}: holds shards of {name}, which is not among the files; name it too, or "
+                "another --out"
+            )
 
-    Raises:
-        DataError: the shards are of several encoders.
-    """
+
+def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[str, Any]]) -> int:
+    """Delete shards that the files no longer have, write the manifest, and return its rows."""
     encoders = {shard.pop("encoder") for shard in shards}
     if len(encoders) > 1:
         raise DataError(
             f"{options.out}: {len(encoders)} encoders made these shards; the workers' checkpoints "
             "or processors differ: give --device and --precision"
         )
-
     current = {Path(shard["file"]).parent.name for shard in shards}
     for folder in (options.out / VECTORS).iterdir():
         if folder.name not in current:

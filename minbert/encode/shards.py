@@ -1,10 +1,16 @@
-"""Shards of texts encoded, and kept on disk (`runtime.store`).
+"""Shards of texts encoded and kept on disk (`runtime.store`), in this process or on a Ray cluster.
 
-    DIR/vectors/wiki.txt-00003-DIGEST/vectors.parquet    id: string, vector: list of H numbers
+With Ray this process reads the files, and workers with an encoder each encode shards and keep them.
+Only texts travel. Ray tries a shard again whose worker died; folders appear whole, so nothing is
+left of the first attempt. All machines must see this project and the folder under the same paths.
 
 Legend: n texts, H hidden_size.
 """
 
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -18,23 +24,19 @@ from minbert.encode.options import EncodeOptions
 from minbert.encode.texts import Shard, optional
 from minbert.encoder import SentenceEncoder
 from runtime.device import release_memory
+from runtime.errors import MachineError, UserError
 from runtime.files import file_digest, texts_digest
 from runtime.store import Work, kept
 
 VECTORS = "vectors"
+# How often a shard is tried again whose worker died: there are texts that take all memory.
+RETRIES = 3
 
 
 class ShardEncoder:
     """The encoder of a command line; called with a shard, it leaves its folder."""
 
     def __init__(self, options: EncodeOptions):
-        """Open the encoder.
-
-        Raises:
-            CheckpointError: it is not found, damaged, or cannot be pooled so.
-            MachineError: no such device.
-            UserError: it has no positions for that many tokens.
-        """
         self.options = options
         if options.threads:
             torch.set_num_threads(options.threads)
@@ -98,14 +100,15 @@ class ShardEncoder:
         return vectors
 
 
-def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
-    """Write the file of a shard.
+def format_of(options: EncodeOptions) -> str:
+    """Return the format of shards: parquet or npz."""
+    if options.format != "auto":
+        return options.format
+    return "parquet" if find_spec("pyarrow") else "npz"
 
-    Args:
-        path: .parquet, or .npz, of which np.load gives the arrays `id` and `vector`.
-        ids: n of them.
-        vectors: (n, H).
-    """
+
+def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
+    """Write ids and vectors (n, H) as .parquet, or as .npz with the arrays `id` and `vector`."""
     if path.suffix == ".npz":
         np.savez(path, id=np.array(ids), vector=vectors)
         return
@@ -117,8 +120,80 @@ def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
     parquet.write_table(table, path, compression="none", use_dictionary=False)
 
 
-def format_of(options: EncodeOptions) -> str:
-    """Return the format of shards: parquet or npz."""
-    if options.format != "auto":
-        return options.format
-    return "parquet" if find_spec("pyarrow") else "npz"
+class Worker:
+    """An encoder in a process of Ray's."""
+
+    def __init__(self, options: EncodeOptions):
+        self.options = options
+        self.encoder: ShardEncoder | None = None
+
+    def encode(self, shard: Shard) -> dict[str, Any]:
+        """Do what `ShardEncoder` does."""
+        # An error in __init__ would look to Ray like a worker that died.
+        self.encoder = self.encoder or ShardEncoder(self.options)
+        return self.encoder(shard)
+
+
+def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
+    """Encode shards, one per worker at a time; yield what `ShardEncoder` does, in their order.
+
+    Raises:
+        MachineError: Ray is not installed, has too few processors, or gave up a shard.
+        UserError: what a worker raised.
+    """
+    ray = _connected()
+    workers, resources = _share_out(options, ray.cluster_resources())
+    remote = ray.remote(max_restarts=-1, max_task_retries=RETRIES, **resources)(Worker)
+    # Processes in other folders need absolute paths.
+    backbone = Path(options.backbone).expanduser()
+    name = str(backbone.resolve()) if backbone.is_dir() else options.backbone
+    threads = resources["num_cpus"]
+    options = replace(options, out=options.out.absolute(), backbone=name, threads=threads)
+    free = [remote.remote(options) for _ in range(workers)]
+    busy: dict[Any, Any] = {}  # {what will be a result: its worker}
+    results: deque[Any] = deque()  # in order
+    try:
+        for shard in shards:
+            if not free:
+                (done,), _ = ray.wait(list(busy))
+                free.append(busy.pop(done))
+            worker = free.pop()
+            results.append(worker.encode.remote(shard))
+            busy[results[-1]] = worker
+            while results[0] not in busy:
+                yield ray.get(results.popleft())
+        yield from map(ray.get, results)
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)  # of an error that a worker raised
+        if isinstance(cause, UserError | OSError):
+            raise cause from None
+        reason = " ".join(str(error).split())[:300]
+        raise MachineError(f"--ray: stopped; the same command goes on ({reason})") from None
+
+
+def _connected() -> Any:
+    """Return Ray, connected to the cluster that RAY_ADDRESS names, else to one on this machine."""
+    ray = optional("ray", "--ray")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        if not ray.is_initialized():
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    except Exception as error:  # a cluster that does not start is a bare Exception of Ray's
+        reason = " ".join(str(error).split())[:300]
+        raise MachineError(f"--ray: no cluster ({reason}); check RAY_ADDRESS") from None
+    return ray
+
+
+def _share_out(options: EncodeOptions, cluster: dict[str, float]) -> tuple[int, dict[str, int]]:
+    """Return the number of workers, and what each takes: processors, and a GPU if there are any."""
+    threads = options.threads or 1
+    resources, room = {"num_cpus": threads}, int(cluster.get("CPU", 0)) // threads
+    gpus = 0 if options.device == "cpu" else int(cluster.get("GPU", 0))
+    if gpus or options.device == "cuda":
+        resources["num_gpus"], room = 1, min(room, gpus)
+    if room < (options.workers or 1):
+        raise MachineError(
+            f"--ray: the cluster has room for {room} worker(s) of {threads} thread(s); give fewer "
+            "--workers or --threads"
+        )
+    return options.workers or room, resources

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,17 +16,11 @@ PARQUET_ROWS = 4096  # that are read at a time
 
 
 class Shard(NamedTuple):
-    """Texts of a file that are encoded and written together.
+    """Texts of a file that are encoded and written together."""
 
-    Attributes:
-        name: of the file, and the number of the shard in it, from 0.
-        ids: one per text.
-        texts: without white space around them.
-    """
-
-    name: str
-    ids: list[str]
-    texts: list[str]
+    name: str  # of the file, and the number of the shard in it, from 0
+    ids: list[str]  # one per text
+    texts: list[str]  # without white space around them
 
 
 def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iterator[Shard]:
@@ -43,12 +37,11 @@ def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iter
         MachineError: a .parquet file without pyarrow.
     """
     texts = texts_of(path, column, id_column)
-    for number in count():
-        rows_of_shard = list(islice(texts, rows))
-        if not rows_of_shard:
-            break
-        ids, column_of_texts = zip(*rows_of_shard, strict=True)
-        yield Shard(f"{path.name}-{number:05d}", list(ids), list(column_of_texts))
+    number = 0
+    while pairs := list(islice(texts, rows)):
+        ids, texts_of_shard = map(list, zip(*pairs, strict=True))
+        yield Shard(f"{path.name}-{number:05d}", ids, texts_of_shard)
+        number += 1
 
 
 def texts_of(path: Path, column: str, id_column: str | None) -> Iterator[tuple[str, str]]:
@@ -58,7 +51,7 @@ def texts_of(path: Path, column: str, id_column: str | None) -> Iterator[tuple[s
         text = _field(row[column])
         if not text:
             continue
-        id = _field(row[id_column]) if id_column is not None else f"{path.name}:{line}"
+        id = f"{path.name}:{line}" if id_column is None else _field(row[id_column])
         if not id:
             raise DataError(f"{path}:{line}: no id in column {id_column!r}; add one")
         is_empty = False
@@ -109,11 +102,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[st
 
 
 def optional(module: str, what_for: str) -> Any:
-    """Return a module of the extra `scale` of pyproject.toml.
-
-    Raises:
-        MachineError: its library is not installed.
-    """
+    """Return a module of the extra `scale` of pyproject.toml; MachineError if it is absent."""
     try:
         return import_module(module)
     except ImportError as error:

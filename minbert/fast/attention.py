@@ -41,7 +41,6 @@ class SelfAttention(Keeper, BertSelfAttention):
     """Self-attention that chooses the form of attention for its device."""
 
     def kept_layers(self) -> tuple[nn.Linear, ...]:
-        """Return the layers of queries, keys and values, one product where weights are kept."""
         return self.query, self.key, self.value
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
@@ -76,14 +75,7 @@ def attention_by_length(
     """Return attention over runs of neighbouring sequences of equal length, one product per run.
 
     Callers sort their batches by length, so that runs are long; unsorted batches are only slower.
-
-    Args:
-        query, key, value: (total_tokens, N, D).
-        lengths: of the B sequences.
-        dropout_prob: dropout on the attention probabilities.
-
-    Returns:
-        (total_tokens, N, D).
+    All tensors are (total_tokens, N, D).
     """
     # On CPUs the fused kernel is faster only forward and in float32; else plain products are.
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
@@ -105,12 +97,7 @@ def attention_by_length(
 def attention_by_run(joint: Tensor, lengths: tuple[int, ...]) -> Tensor:
     """Return attention as `attention_by_length` does, for encoding: bfloat16, without gradient.
 
-    Args:
-        joint: queries, keys and values side by side, (total_tokens, 3, N, D).
-        lengths: of the B sequences.
-
-    Returns:
-        (total_tokens, N, D).
+    (total_tokens, N, D) from queries, keys and values side by side, (total_tokens, 3, N, D).
     """
     contexts = joint.new_empty(joint[:, 0].shape)
     start = 0
@@ -185,10 +172,7 @@ class Layout:
 def attention_in_buckets(joint: Tensor, lengths: tuple[int, ...], dropout_prob: float) -> Tensor:
     """Return softmax(Q K^T) V inside each sequence, (T, N, D), as `minbert.attention` does.
 
-    Args:
-        joint: (T, 3, N, D): queries, already divided by sqrt(D), keys and values.
-        lengths: of the sequences.
-        dropout_prob: dropout on the attention probabilities.
+    `joint` is (T, 3, N, D): queries, already divided by sqrt(D), keys and values.
     """
     context: Tensor = _Bucketed.apply(joint, lay_out(lengths, joint.shape[2]), dropout_prob)
     return context

@@ -56,29 +56,18 @@ def check_int8(device: torch.device) -> None:
 class Int8Weights:
     """One or more layers' weights in int8, in oneDNN's layout; stands where KeptWeights does.
 
-    Attributes:
-        scale, zero: a state x is the byte round(x * column / scale) + zero, with what smoothing
-            multiplies its column by.
-        into: the next product, for which the GELU's results are written as bytes.
+    A state x is the byte round(x * column / scale) + zero, with what smoothing multiplies its
+    column by.
     """
 
     def __init__(
         self,
-        layers: Sequence[nn.Linear],
-        states: Tensor,
-        dtype: torch.dtype,
-        reads_bytes: bool = False,
-        into: "Int8Weights | None" = None,
+        layers: Sequence[nn.Linear],  # their weights stand side by side in one matrix
+        states: Tensor,  # (rows, in_features) float32, what the product reads
+        dtype: torch.dtype,  # of its result
+        reads_bytes: bool = False,  # whether it is another's `into`
+        into: "Int8Weights | None" = None,  # for which the GELU's results are written as bytes
     ):
-        """Quantise.
-
-        Args:
-            layers: whose weights stand side by side in one matrix.
-            states: (rows, in_features) float32, what the product reads.
-            dtype: of its result.
-            reads_bytes: the product before this one has this one as its `into`.
-            into: see above.
-        """
         # (out_features, in_features): of queries, keys and values (3H, H).
         weight = torch.cat([layer.weight.detach().float() for layer in layers])
         columns = torch.ones(weight.shape[1])
@@ -134,7 +123,7 @@ class Observed:
         self.states = torch.zeros(1, self.weight.shape[1])
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
-        """Return (rows, out_features) from (rows, in_features)."""
+        """Return (rows, out_features) in float32."""
         self.states = x.clone()
         output = F.linear(x, self.weight, self.bias)
         return F.gelu(output) if gelu else output

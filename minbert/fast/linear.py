@@ -27,9 +27,7 @@ NO_ACTIVATION: Activation = ("none", [], "")
 class Product(Protocol):
     """What multiplies by kept weights: `KeptWeights`, or those of `minbert.fast.int8`."""
 
-    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
-        """Return (..., out_features), after the exact (erf) GELU if asked for."""
-        ...
+    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor: ...
 
 
 class Keeper(nn.Module):
@@ -57,11 +55,9 @@ class Linear(Keeper, nn.Linear):
     """nn.Linear with kept weights."""
 
     def kept_layers(self) -> tuple[nn.Linear, ...]:
-        """Return the layer itself."""
         return (self,)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (..., out_features) from (..., in_features)."""
         if self.kept is not None:
             return self.kept(x)
         if x.ndim == 2 and trains_in_bfloat16(self, x):
@@ -73,7 +69,6 @@ class Intermediate(BertIntermediate):
     """The feed-forward network's wide side, GELU included in the product by kept weights."""
 
     def forward(self, hidden_states: Tensor) -> Tensor:
-        """Return (total_tokens, I) from (total_tokens, H)."""
         kept = getattr(self.dense, "kept", None)
         return super().forward(hidden_states) if kept is None else kept(hidden_states, gelu=True)
 
@@ -82,7 +77,6 @@ class Residual(BertResidual):
     """The end of both half-layers, in bfloat16 throughout where weights are kept."""
 
     def forward(self, update: Tensor, residual: Tensor) -> Tensor:
-        """Return (total_tokens, H) from (total_tokens, in_features) and (total_tokens, H)."""
         kept = getattr(self.dense, "kept", None)
         if kept is None or self.training:
             return super().forward(update, residual)
@@ -109,10 +103,10 @@ class KeptWeights:
     def are_of(self, *layers: nn.Linear) -> bool:
         """Return whether the layers still hold the numbers that these are copies of."""
         biases = biases_of(layers)
-        if biases is not None and self.bias is not None:
-            same_biases = torch.equal(biases, self.bias)
-        else:
+        if biases is None or self.bias is None:
             same_biases = biases is self.bias
+        else:
+            same_biases = torch.equal(biases, self.bias)
         return same_biases and all(
             torch.equal(row_hashes(layer.weight), hashes)
             for layer, hashes in zip(layers, self.row_hashes, strict=True)

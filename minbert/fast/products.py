@@ -72,7 +72,6 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """Return the product, (rows, out_features)."""
         # Each is cast once and kept as cast, for the backward pass multiplies the same numbers.
         ctx.dtype = x.dtype
         x, weight = x.bfloat16(), weight.bfloat16()

@@ -33,10 +33,7 @@ def batches_at_once(device: torch.device, hidden_size: int) -> int:
 def batches_for_cores(lengths: np.ndarray, batch_tokens: int, at_once: int) -> list[np.ndarray]:
     """Return row numbers, longest first, in batches that keep all cores busy to the end.
 
-    Args:
-        lengths: tokens of all sequences, (N,).
-        batch_tokens: tokens of a batch, at most.
-        at_once: batches that are computed at a time.
+    `lengths` (N,) are those of all sequences; no batch has more than `batch_tokens` tokens.
     """
     if at_once > 1 and len(lengths):
         tokens = int(lengths.sum())
@@ -55,22 +52,14 @@ def embed_batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield every batch's rows and what `embed` makes of them, (B, ...) each, without gradient.
 
-    Args:
-        sequences: N.
-        batches: rows of them.
-        embed: packed sequences to (B, ...), in as many threads as there are batches at a time.
-        at_once: batches that are computed at a time.
-
-    Raises:
-        Exception: what `embed` raises; batches that were not begun are left then.
+    After an error in `embed`, batches that were not begun are left.
     """
     threads = torch.get_num_threads()
     at_once = min(at_once, len(batches))
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            embeddings: np.ndarray = embed(sequences.pack(rows)).cpu().numpy()
-        return embeddings
+            return np.asarray(embed(sequences.pack(rows)).cpu())
 
     def work_apart(rows: np.ndarray) -> np.ndarray:
         torch.set_num_threads(threads // at_once)  # of this thread, and of those to come

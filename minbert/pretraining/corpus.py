@@ -35,7 +35,7 @@ CHUNK = 2048  # paragraphs tokenized at a time
 
 
 class CorpusError(UserError):
-    """A corpus file cannot be used; the message is one line naming the file and what is wrong."""
+    """A corpus file cannot be used."""
 
 
 def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
@@ -88,19 +88,13 @@ def corpus_digest(paths: Sequence[Path], made_of: str = "") -> str:
 def tokenize_corpus(
     paths: Sequence[Path], tokenizer: BertTokenizer, length: int, folder: Path
 ) -> np.ndarray:
-    """Return the corpus as `[CLS] ... [SEP]` rows without padding, kept on disk.
+    """Return the corpus as `[CLS] ... [SEP]` rows of `length` tokens without padding.
 
     A document's paragraphs form one stream, cut every `length - 2` tokens. The rest at its end is
     dropped: padding would be wasted work, and mixing documents would give a wrong context.
 
-    Args:
-        paths: the corpus.
-        tokenizer: its vocabulary.
-        length: tokens per row, special ones included.
-        folder: where the rows are kept, under a name derived from texts and vocabulary.
-
     Returns:
-        (n, length) uint16 or int32, memory-mapped.
+        (n, length) uint16 or int32, mapped from a file in `folder`.
     """
     target = folder / f"rows-{length}-{corpus_digest(paths, tokenizer.fingerprint())}.npy"
     if not is_sealed(target):

@@ -72,10 +72,8 @@ class Pretrainer:
         self.num_steps = max(1, config.tokens // config.tokens_per_step)
         rates = [(self.model, config.learning_rate)]
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
-        warmup_ratio = config.warmup_steps / self.num_steps
-        self.schedule = linear_schedule(
-            self.optimizer, self.num_steps, warmup_ratio, config.decay_ratio
-        )
+        warmup = config.warmup_steps / self.num_steps
+        self.schedule = linear_schedule(self.optimizer, self.num_steps, warmup, config.decay_ratio)
         self.decay_start = self.num_steps - round(self.num_steps * config.decay_ratio)
         self.stable_state = folder / "stable.pt"
         self.decay_state = folder / f"decay-{self.num_steps}.pt"
@@ -107,7 +105,8 @@ class Pretrainer:
             while self.step < self.num_steps:
                 losses.append(self._train_step())
                 bar.update(1)
-                if self._is_milestone():
+                ends = (self.decay_start, self.num_steps)
+                if self.step % self.config.eval_steps == 0 or self.step in ends:
                     self._check(losses, time.perf_counter() - started)
                     bar.set_postfix(self.history[-1])
                     losses, started = [], time.perf_counter()
@@ -121,8 +120,7 @@ class Pretrainer:
         # The same masks every time; the generator goes on as if nothing had been drawn.
         with torch.random.fork_rng(devices=[]), torch.inference_mode(), kept:
             torch.manual_seed(self.config.seed)
-            for start in range(0, len(self.valid), 64):
-                rows = np.arange(start, min(start + 64, len(self.valid)))
+            for rows in np.split(np.arange(len(self.valid)), range(64, len(self.valid), 64)):
                 logits, labels = self._logits(self.valid.pack(rows), VALID_MASK_PROBABILITY)
                 loss += masked_loss(logits, labels).item() * len(labels)
                 correct += int((logits.argmax(dim=-1) == labels).sum())
@@ -141,12 +139,12 @@ class Pretrainer:
         if state == self.stable_state:
             free |= {"tokens", "decay_ratio"}
         mine = self._settings
-        theirs = {**mine, **progressed.get("config", {})}  # older versions recorded less
+        theirs = progressed.get("config", {})
         for name in mine:  # in their order: the same one is always named first
-            if name not in free and mine[name] != theirs[name]:
+            if name not in free and mine[name] != theirs.get(name):
                 raise StateError(
-                    f"{state}: of a run with {name} {theirs[name]}, not {mine[name]}; delete it "
-                    "to start over"
+                    f"{state}: of a run with {name} {theirs.get(name)}, not {mine[name]}; delete "
+                    "it to start over"
                 )
         if state == self.stable_state and self.step > self.decay_start:
             raise StateError(
@@ -178,9 +176,10 @@ class Pretrainer:
 
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
-        tokenizer = self.tokenizer
-        special, mask, pieces = tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size
-        masked, labels = mask_tokens(batch, special, mask, pieces, mask_probability)
+        words = self.tokenizer
+        masked, labels = mask_tokens(
+            batch, words.special_ids, words.mask_id, words.vocab_size, mask_probability
+        )
         # Logits over the vocabulary cost most, and only masked positions need them.
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
@@ -201,7 +200,3 @@ class Pretrainer:
         state = self.stable_state if self.step <= self.decay_start else self.decay_state
         noted = {"step": self.step, "history": self.history, "config": self._settings}
         save_training(state, self.parts, noted)
-
-    def _is_milestone(self) -> bool:
-        ends = (self.decay_start, self.num_steps)
-        return self.step % self.config.eval_steps == 0 or self.step in ends

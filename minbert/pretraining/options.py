@@ -9,14 +9,10 @@ from runtime.options import check, option
 
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 FRESH = "random"  # of --init: a new model
-COUNTED = "cooccurrence"  # what --init was by default in version 1.0
-INSTEAD = "leave it out, masked words alone are trained on; or use version 1.0.0"
-GONE = {
-    "--contrast-weight": INSTEAD,
-    "--contrast-batch-size": INSTEAD,
-    "--twin-weight": INSTEAD,
-    "--twin-batch-size": INSTEAD,
-}
+GONE = dict.fromkeys(
+    ("--contrast-weight", "--contrast-batch-size", "--twin-weight", "--twin-batch-size"),
+    "leave it out, masked words alone are trained on; or use version 1.0.0",
+)
 
 
 @dataclass(frozen=True)
@@ -79,25 +75,17 @@ class PretrainOptions:
     resume: bool = option(False, "continue an interrupted run, or extend a finished one")
 
     def __post_init__(self) -> None:
-        """Check the options against each other.
-
-        Raises:
-            UserError: a checkpoint with sizes of a new model, or impossible sizes.
-        """
         check(self)
-        if self.init == COUNTED:
+        if self.init == "cooccurrence":  # the default of version 1.0
             raise UserError(
-                f"--init {COUNTED} is gone since 1.1: word embeddings start at random "
+                f"--init cooccurrence is gone since 1.1: word embeddings start at random "
                 f"(--init {FRESH})"
             )
-        if self.init != FRESH:
-            given = ["vocab"] if self.vocab else []
-            for name in given + list(self.sizes):
-                flag = "layers" if name == "num_hidden_layers" else name.replace("_", "-")
-                raise UserError(
-                    f"--{flag}: --init {self.init} brings its own; "
-                    f"for a new model, --init takes {FRESH}"
-                )
+        if self.init != FRESH and (self.vocab or self.sizes):
+            raise UserError(
+                f"--init {self.init} brings its own vocabulary and sizes; for a new model, --init "
+                f"takes {FRESH}"
+            )
         size = Sizes(**self.sizes).hidden_size
         if size % 64:
             raise UserError(f"--hidden-size {size}: expected a multiple of 64")

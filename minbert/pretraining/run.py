@@ -48,13 +48,13 @@ def run(options: PretrainOptions) -> None:
     work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
     sweep(work)
-    tokenizer = BertTokenizer.from_folder(source) if source else _vocabulary(options, work)
+    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
     train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
     valid = tokenize_corpus([options.valid], tokenizer, config.length, work)
     set_seed(config.seed)
     model = model or _fresh(options, config.length, tokenizer.vocab_size)
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
-    one_segment = torch.equal(types[0], types[-1])
+    one_segment = source is None or torch.equal(types[0], types[-1])
     trainer = Pretrainer(
         model,
         tokenizer,
@@ -79,7 +79,7 @@ def run(options: PretrainOptions) -> None:
         notes["before"] = before
     published = source.bert_config if source else BertConfig()
     dropout = {name: getattr(published, name) for name in NO_DROPOUT}
-    save_pretrained(model, tokenizer, options.out, notes, dropout)
+    _save(model, tokenizer, options.out, notes, dropout)
     print(f"checkpoint, vocabulary and curve: {options.out} (to continue: {work})")
 
 
@@ -94,8 +94,8 @@ def _by_name(value: Any) -> Any:
 
 def _load(source: CheckpointFolder, length: int) -> BertForMaskedLM:
     """Return a checkpoint's model, without dropout; CheckpointError if it is too small."""
-    model = BertForMaskedLM.from_folder(source, **NO_DROPOUT)
-    config, pieces = model.bert.config, BertTokenizer.from_folder(source).vocab_size
+    model = BertForMaskedLM.from_pretrained(source, **NO_DROPOUT)
+    config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
     if length > config.num_positions or pieces > config.vocab_size:
         raise CheckpointError(
             f"{source}: has {config.num_positions} positions and {config.vocab_size} "
@@ -132,14 +132,10 @@ def _fresh(options: PretrainOptions, length: int, vocab_size: int) -> BertForMas
         max_position_embeddings=length,
         **NO_DROPOUT,
     )
-    model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
-    types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
-    with torch.no_grad():
-        types[1:] = types[0]
-    return model
+    return BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
 
 
-def save_pretrained(
+def _save(
     model: BertForMaskedLM,
     tokenizer: BertTokenizer,
     folder: Path,
@@ -151,15 +147,14 @@ def save_pretrained(
     [CLS] was not trained to predict anything, so the checkpoint states an average as its pooling.
     It was trained without dropout but states the rates for tuning: SimCSE's views need them.
     """
-    tensors = {key: tensor.half() for key, tensor in model.bert.state_dict().items()}
-    for key, tensor in model.head.state_dict().items():
-        tensors[HEAD + key] = tensor.half()
+    head = {HEAD + key: tensor for key, tensor in model.head.state_dict().items()}
     shape = model.bert.config
+    tensors = published_names(model.bert.state_dict() | head, shape.architecture)
+    architectures = [f"{shape.architecture.class_name}ForMaskedLM"]
     with whole_checkpoint(folder) as temporary:
-        named = published_names(tensors, shape.architecture)
-        write_tensors(named, temporary / "model.safetensors")
-        architectures = {"architectures": [f"{shape.architecture.class_name}ForMaskedLM"]}
-        config = {**shape.to_dict(), **architectures, **dropout}
+        halves = {key: tensor.half() for key, tensor in tensors.items()}
+        write_tensors(halves, temporary / "model.safetensors")
+        config = {**shape.to_dict(), "architectures": architectures, **dropout}
         write_json(temporary / "config.json", config)
         write_json(temporary / "training.json", notes)
         tokenizer.save(temporary, shape.num_positions)

@@ -4,6 +4,7 @@ It is one HTML document that refers to nothing outside, filled in from the templ
 """
 
 import json
+import logging
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import jinja2
 
 from data.examples import DataError
-from report.costs import cheaper, measured_on
+from report.costs import add_costs, cheaper, measured_on
 from report.finished import FinishedRun
 from report.page import charts, sections
 from report.page.tables import UNKNOWN
@@ -19,9 +20,35 @@ from report.run_folder import COSTS
 from report.table import answer
 from report.verdict import sentence_case, task_name
 from runtime.files import read_json, write_text
+from runtime.processes import is_main
+from runtime.streams import Say
 
 PAGE = "report.html"
 TEMPLATES = Path(__file__).parent / "templates"
+
+
+def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> None:
+    """Measure what the encoders cost, and draw the page; the results stand whatever fails here.
+
+    Args:
+        folder: of a finished run.
+        seconds: to measure in.
+        device: of the encoders.
+        say: called with every line of output.
+    """
+    if not is_main():
+        return
+    for what, command, work in (
+        ("costs", "cost", lambda: add_costs(folder, seconds, device, say)),
+        ("page", "html", lambda: say(f"Report: {write_page(folder)} (open in a browser)")),
+    ):
+        try:
+            work()
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            logging.warning(
+                "no %s (%s); try again: python -m report %s %s", what, why, command, folder
+            )
 
 
 def write_page(path: Path, data: str | None = None) -> Path:

@@ -8,7 +8,6 @@ import gc
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 
 ANSWERS = Path("@ANSWERS@")  # where the expected answers lie
 MARKER = Path("@MARKER@")  # where anybody may write
-GRADER, PORT = "@GRADER@", "@PORT@"  # the grader's process, and a port of this machine
+GRADER = "@GRADER@"  # the grader's process
 HOARD = []
 
 
@@ -151,7 +150,8 @@ def answers_linked(values):
 def changed_suite(values):
     """Changes the suite, the driver and its own tree, in the hope that the next run reads them."""
     driver = Path(sys.argv[0])
-    for path in (driver, *Path(sys.argv[1]).iterdir(), Path(__file__)):
+    suite = Path(json.loads(sys.argv[1])["suite"])
+    for path in (driver, *suite.iterdir(), Path(__file__)):
         try:
             path.chmod(0o777)
             path.write_text("{}")
@@ -203,7 +203,7 @@ def left_behind(values):
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            time.sleep(3)
+            time.sleep(1)
             MARKER.write_text("still here")
             os._exit(0)
         os._exit(0)
@@ -218,22 +218,3 @@ def parent_killed(values):
         except OSError:
             pass
     os._exit(0)
-
-
-def sent_away(values):
-    """Sends its inputs to somebody: by TCP, by UDP, by a socket without a file."""
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        try:
-            with socket.socket(socket.AF_INET, kind) as channel:
-                channel.settimeout(1)
-                channel.connect(("127.0.0.1", int(PORT)))
-                channel.send(values.tobytes())
-        except OSError:
-            pass
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-            channel.connect(f"\0listener-{PORT}")
-            channel.send(values.tobytes())
-    except OSError:
-        pass
-    return values

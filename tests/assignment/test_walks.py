@@ -153,28 +153,14 @@ def test_gradescope_runs_the_files_that_were_made_for_it(made, tmp_path):
     submission = hand_in(made, tmp_path / "submission")
     write_submission(submission / "predictions", skill=0.8)
     source = shutil.copytree(made / "instructor" / "autograder", tmp_path / "source")
-    packages = {"assignment", "runtime", "data", "evaluation", "report", "baselines"}
-    files = {
-        "student",
-        "hidden",
-        "reference",
-        "gold",
-        "requirements.txt",
-        "setup.sh",
-        "run_autograder",
-    }
-    assert {path.name for path in source.iterdir()} == packages | files
     (tmp_path / "results").mkdir()
     for name in ("setup.sh", "run_autograder"):
         assert (source / name).stat().st_mode & stat.S_IXUSR
         subprocess.run(["bash", "-n", source / name], check=True)
+    places = {"AUTOGRADER": str(tmp_path), "GRADING_PYTHON": sys.executable}
     done = subprocess.run(
         ["bash", source / "run_autograder"],
-        env={
-            "PATH": os.environ["PATH"],
-            "AUTOGRADER": str(tmp_path),
-            "GRADING_PYTHON": sys.executable,
-        },
+        env={"PATH": os.environ["PATH"], **places},
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -184,9 +170,7 @@ def test_gradescope_runs_the_files_that_were_made_for_it(made, tmp_path):
     assert os.listdir(tmp_path / "results") == ["results.json"]
     found = json.loads((tmp_path / "results" / "results.json").read_text(encoding="utf-8"))
     assert found["score"] == sum(test["max_score"] for test in found["tests"]) == 90
-    for test in found["tests"]:
-        assert test["status"] == "passed" and test["visibility"] == "after_published"
-    assert [test["number"] for test in found["tests"]][:5] == ["1.1", "1.2", "1.3", "1.4", "2.1"]
+    assert {test["visibility"] for test in found["tests"]} == {"after_published"}
     pairs = [(gold_of(t, "test"), predictions(t, "test", 0.8)) for t in ("sst", "para", "sts")]
     sst, para = (accuracy_score(*pair) for pair in pairs[:2])
     sts = float(pearsonr(*pairs[2])[0])

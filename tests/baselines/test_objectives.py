@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from killable import work_in
 from sentence_transformers.sentence_transformer.losses import ContrastiveTensionLoss, SoftmaxLoss
 
 from baselines.isbert import (
@@ -33,7 +32,7 @@ from minbert.encoder import SentenceEncoder
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
 from simcse.objectives import contrastive_loss
-from simcse.stage import Backbone, TrainingTexts, tune
+from simcse.stage import Backbone, TrainingTexts, tuned_backbone
 from simcse.train import SimCSETrainer
 
 OTHERS = ("dual", "ct", "isbert", "sbert")
@@ -187,14 +186,8 @@ def test_training_lowers_the_loss_and_leaves_an_ordinary_checkpoint(
     name, tiny_encoder, tiny_checkpoint, tmp_path
 ):
     texts = TrainingTexts("toy", data_of(name, tiny_encoder), {})
-    folder, config = tmp_path / "tuned", replace(QUICK, num_epochs=6)
-    tune(
-        ALL_OBJECTIVES[name],
-        Backbone(tiny_checkpoint, tiny_encoder),
-        texts,
-        config,
-        work_in(folder),
-    )
+    backbone, config = Backbone(tiny_checkpoint, tiny_encoder), replace(QUICK, num_epochs=6)
+    folder = tuned_backbone(ALL_OBJECTIVES[name], backbone, texts, config, tmp_path)
     notes = json.loads((folder / "training.json").read_text())
     first, *_, last = notes["history"]
     assert last["loss"] < 0.9 * first["loss"] and last["accuracy"] > first["accuracy"]
@@ -215,10 +208,11 @@ def test_isbert_scores_and_keeps_what_embeds_by_its_convolutions(
         scored.append(encoder.encode(TEXTS))
         return -float(len(scored))  # the first check after training began is the best
 
-    folder = tmp_path / "t"
     texts = TrainingTexts("toy", data_of("isbert", tiny_encoder), {})
     backbone = Backbone(tiny_checkpoint, tiny_encoder)
-    tune(ALL_OBJECTIVES["isbert"], backbone, texts, QUICK, work_in(folder), dev_score=dev_score)
+    folder = tuned_backbone(
+        ALL_OBJECTIVES["isbert"], backbone, texts, QUICK, tmp_path, dev_score=dev_score
+    )
     encoder = load_tuned(folder, "cpu", "float32")
     assert encoder.encode(TEXTS) == pytest.approx(scored[1], abs=1e-6)
     assert not np.allclose(scored[1], scored[-1])

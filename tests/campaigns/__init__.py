@@ -1,4 +1,4 @@
-"""Campaigns of accidents: kills, broken inputs and artefacts, full disks, odd environments.
+"""Campaigns of accidents: kills, broken inputs and artefacts, odd command lines.
 
 `python -m tests.campaigns NAME` runs one as a whole (docs/reliability.md), the tests a small part.
 """

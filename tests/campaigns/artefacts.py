@@ -18,9 +18,9 @@ import torch
 
 from baselines.isbert import load_tuned
 from campaigns import forked
+from campaigns.kinds import TEXTS
 from campaigns.mutations import mutated
 from campaigns.outcomes import Trial, one_line
-from campaigns.plain_forms import TEXTS
 from campaigns.scenes import SCENES, Material, material, search, write_material
 from heads.features import BiFeatures
 from heads.inputs import frozen_embeddings

@@ -1,11 +1,10 @@
-"""A command in a forked child, which dies or finds a full disk at an operation of its choice.
+"""A command in a forked child, which dies at an operation of its choice.
 
 Imports take seconds, a tiny training tenths: the parent imports once, computes nothing itself, and
 forks a child per run. Operations are what changes names in a folder: files opened for writing,
 renamed, deleted, linked, folders made, and what waits for the disk.
 """
 
-import errno
 import fcntl
 import os
 import signal
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "os.chmod")
-MAKING = ("open", "os.rename", "os.mkdir", "os.symlink", "os.fsync")  # need room on a disk
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 MOST_SAID = 1 << 20  # bytes
 LONGEST = 120  # seconds of a command; longer ones hang
@@ -40,16 +38,6 @@ def kill_at(which: int) -> Fault:
     def fault(number: int, event: str, name: str) -> None:
         if number == which:
             os.kill(os.getpid(), signal.SIGKILL)
-
-    return fault
-
-
-def full_from(which: int) -> Fault:
-    """Return a fault that lets nothing be written from an operation on."""
-
-    def fault(number: int, event: str, name: str) -> None:
-        if number >= which and event in MAKING:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
 
     return fault
 

@@ -89,17 +89,12 @@ def killed(scene: Scene, given: Material, folder: Path, whole: Undisturbed, draw
             seconds = draw.uniform(0, whole.seconds)
             accidents.append(f"{seconds:.2f} s")
             start(scene, given, place, bool(again), None, seconds)
-    trial = finish(scene, given, place, whole, "; ".join(accidents))
-    shutil.rmtree(place)
-    return trial
-
-
-def finish(scene: Scene, given: Material, place: Path, whole: Undisturbed, accident: str) -> Trial:
-    """Run a disturbed command again, and compare with an undisturbed one."""
     ended = start(scene, given, place, True)
-    about = ("kill", scene.name, accident)
+    left = what_is_left(place)
+    shutil.rmtree(place)
+    about = ("kill", scene.name, "; ".join(accidents))
     if ended.code:
         outcome = "traceback" if "Traceback" in ended.said else "refused to continue"
         return Trial(*about, "hang" if ended.code < 0 else outcome, ended.said[-2000:])
-    differs = differences(whole.left, what_is_left(place))
+    differs = differences(whole.left, left)
     return Trial(*about, "not equal" if differs else "equal", differs)

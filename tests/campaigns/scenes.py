@@ -22,7 +22,7 @@ from data import download
 from data.sources import RemoteFile
 from minbert import pretrain
 from minbert.encode import __main__ as encode
-from runtime.files import SUMS, digest, fault_of, file_digest, utf8_name
+from runtime.files import SUMS, digest, fault_of, file_digest
 from search import __main__ as search
 from search import index
 
@@ -148,7 +148,7 @@ def _content(path: Path) -> str:
     if path.suffix == ".csv" and path.name == "results.csv":
         return digest([_lasting(row) for row in csv.DictReader(io.StringIO(path.read_text()))])
     if path.suffix == ".safetensors":
-        with utf8_name(path) as name, safe_open(name, "pt") as file:
+        with safe_open(path, "pt") as file:
             tensors = {name: _bits(file.get_tensor(name)) for name in sorted(file.keys())}
             about = {key: _lasting_text(text) for key, text in (file.metadata() or {}).items()}
             return digest([tensors, about])

@@ -5,10 +5,11 @@ import gzip
 import pytest
 from reading import error_of, write
 
-from data.nli import iter_nli, read_hans_file
 from data.predictions import read_predictions
 from data.published import (
+    iter_nli,
     read_cnsd,
+    read_hans_file,
     read_mrpc,
     read_sick,
     read_sst2,
@@ -60,9 +61,9 @@ REFUSED = {
         ("id,sentence\na,b\n", ":1: fields are separated by comma, expected tab; save the file"),
         ('"id";"sentence"\na;b\n', ":1: fields are separated by semicolon, expected tab"),
         ("id\tsentence\tid\na\tb\tc\n", ":1: 'id': more than one column"),
-        (f"{ID}a\tb\nc\n", ":3: 1 tab-separated fields, expected 2"),
-        (f"{ID}a\tb\tc\td\n", ":2: 4 tab-separated fields, expected 2"),
-        (f"{ID}a\tb\n\nc\n", ":4: 1 tab-separated fields"),
+        (f"{ID}a\tb\nc\n", ":3: 1 tab-separated field(s), expected 2"),
+        (f"{ID}a\tb\tc\td\n", ":2: 4 tab-separated field(s), expected 2"),
+        (f"{ID}a\tb\n\nc\n", ":4: 1 tab-separated field(s)"),
         (f"{ID}a\tb\nc\t\0\n", ":3: holds a NUL byte"),
         (f"{ID}a\tb\nc\tcaf\xe9\n".encode("latin-1"), ":3: byte 0xe9 is not valid UTF-8"),
         (b"\xff\xfei\0d\0", ":1: byte 0xff is not valid UTF-8"),
@@ -81,7 +82,7 @@ REFUSED = {
         ("a\tc\n1\t2\n", ":1: no column 'b'"),
         (f"{LONG}\tc\n1\t2\n", ":1: no column 'a', 'b'"),
         ("a,b\n1,2\n", ":1: fields are separated by comma, expected tab"),
-        ("a\tb\tc\n1\t2\n1\n", ":3: 1 tab-separated fields, expected 2;"),
+        ("a\tb\tc\n1\t2\n1\n", ":3: 1 tab-separated field(s), expected 2;"),
         (b"a\tb\n\xff\tx\n", ":2: byte 0xff is not valid UTF-8"),
     ],
     lambda path: plain_fields(path, 2): [
@@ -95,7 +96,7 @@ REFUSED = {
         ("a,b,c\nx,y,z\n,y,z\n", ":3: column 'a' is empty"),
         ("a,b,c\nx, ,z\n", ":2: column 'b' is empty"),
         ("a,b,c\nx,y,\n", ":2: column 'c' is empty"),
-        ("a,b,c\nx,y\n", ":2: 2 comma-separated fields, expected 3"),
+        ("a,b,c\nx,y\n", ":2: 2 comma-separated field(s), expected 3"),
         ("a,b,c,d\n1,2,3,4\n", ":1: 4 comma-separated column(s), expected 2 or 3"),
         ("a\tb\nx\ty\n", ":1: 1 comma-separated column(s), expected 2 or 3"),
         ("", ": is empty"),
@@ -139,7 +140,7 @@ REFUSED = {
         (NLI, ": has a header but no rows"),
         ("premise\tlabel\n", ":1: no column 'hypothesis'"),
         (f"{NLI}a\tb\t-\n", ": holds no labelled pair"),
-        (f"{NLI}a\tb\n", ":2: 2 tab-separated fields, expected 3"),
+        (f"{NLI}a\tb\n", ":2: 2 tab-separated field(s), expected 3"),
         (f"{NLI}a\tb\tmaybe\n", ":2: label is 'maybe'"),
         (f"{NLI}a\t\tneutral\n", ":2: a sentence is empty"),
     ],
@@ -152,10 +153,10 @@ REFUSED = {
     ],
     read_mrpc: [("1\t1\t2\ta\tb\n2\t1\t2\ta\tb\n", ":2: label is '2'"), ("Quality\n", ":1: 1 tab")],
     read_cnsd: [
-        ("1||a||b||3\n2||a||b\n", ":2: 3 field(s) separated by ||, expected 4"),
-        ("1||a||b||3||c\n", ":1: 5 field(s) separated by ||"),
+        ("1||a||b||3\n2||a||b\n", ":2: 3 ||-separated field(s), expected 4"),
+        ("1||a||b||c||3\n", ":1: score is 'c'"),
         ("1||a||b||6\n", ":1: score is '6'"),
-        ("\n", ": is empty"),
+        ("\n", ": has no rows"),
     ],
     read_trec: [("HUM:ind Who ?\nWHO:x y\n", ":2: label is 'WHO'"), ("HUM:ind \n", ":1: no quest")],
     read_sst2: [

@@ -1,10 +1,9 @@
 """Where named files are: a folder that is there, one fetched now, a downloaded file."""
 
 import pytest
+from reading import error_of
 
 from data import locate
-from data.download import DownloadError
-from data.examples import DataError
 from data.sources import SOURCES
 from data.tasks import TASKS
 
@@ -32,15 +31,6 @@ def test_the_courses_files_are_fetched_into_a_folder_of_their_name(downloads, mo
     assert asked == [(remote, downloads / "cs224n") for remote in SOURCES["cs224n"]]
 
 
-def test_what_cannot_be_fetched_is_a_data_error(monkeypatch):
-    def refuses(remote, folder):
-        raise DownloadError("no network")
-
-    monkeypatch.setattr(locate, "fetch", refuses)
-    with pytest.raises(DataError, match="no network"):
-        locate.data_folder("cs224n")
-
-
 def test_a_training_file_is_the_named_one_then_the_data_folders_then_the_downloaded_one(
     tmp_path, downloads
 ):
@@ -56,26 +46,24 @@ def test_a_training_file_is_the_named_one_then_the_data_folders_then_the_downloa
 
 
 def test_a_training_file_that_is_nowhere_names_the_places_and_the_remedy(tmp_path, downloads):
-    with pytest.raises(DataError) as caught:
-        locate.training_file("unsup", "wiki1m", None, tmp_path)
-    file = "wiki1m_for_simcse.txt"
-    assert str(caught.value) == (
-        f"--pretrain unsup: no file {tmp_path / file} or {downloads / 'wiki1m' / file}; "
-        "give --unsup-data FILE, or fetch it: python -m data.download wiki1m"
-    )
-    with pytest.raises(DataError, match=r"no file mine.txt; give --unsup-data FILE"):
-        locate.training_file("unsup", "wiki1m", "mine.txt", tmp_path)
-
-
-def test_a_file_that_nothing_downloads_is_looked_for_in_the_data_folder(tmp_path):
-    with pytest.raises(DataError) as caught:
-        locate.training_file("sbert", "pairs.tsv", None, tmp_path, "--sbert-data")
-    assert str(caught.value) == (
-        f"--pretrain sbert: no file {tmp_path / 'pairs.tsv'}; give --sbert-data FILE"
-    )
-    (tmp_path / "pairs.tsv").touch()
-    found = locate.training_file("sbert", "pairs.tsv", None, tmp_path)
-    assert found == tmp_path / "pairs.tsv"
+    file, pairs = "wiki1m_for_simcse.txt", tmp_path / "pairs.tsv"
+    for arguments, said in {
+        ("unsup", "wiki1m", None, tmp_path): (
+            f"--pretrain unsup: no file {tmp_path / file} or {downloads / 'wiki1m' / file}; "
+            "give --unsup-data FILE, or fetch it: python -m data.download wiki1m"
+        ),
+        ("unsup", "wiki1m", "mine.txt", tmp_path): (
+            "--pretrain unsup: no file mine.txt; give --unsup-data FILE, "
+            "or fetch it: python -m data.download wiki1m"
+        ),
+        # A file that nothing downloads.
+        ("sbert", "pairs.tsv", None, tmp_path, "--of-pairs"): (
+            f"--pretrain sbert: no file {pairs}; give --of-pairs FILE"
+        ),
+    }.items():
+        assert error_of(locate.training_file, *arguments) == said
+    pairs.touch()
+    assert locate.training_file("sbert", "pairs.tsv", None, tmp_path) == pairs
 
 
 def test_a_tasks_folder_is_the_one_whose_file_has_the_tasks_header(tmp_path):

@@ -119,15 +119,16 @@ def noted_of(path):
     return seen
 
 
+NLI = "premise\thypothesis\tlabel\n"
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "pair"),
+    ("name", "content", "texts"),
     [
         ("sts-train.csv", STS + "7\ta1\tA cat .\tA dog .\t3\n", ("a cat", "a dog")),
-        (
-            "pairs.tsv",
-            "premise\thypothesis\tlabel\nA cat .\tA dog .\tneutral\n",
-            ("A dog", "a cat"),
-        ),
+        ("pairs.tsv", NLI + "A cat .\tA dog .\tneutral\n", ("A dog", "a cat")),
+        # A quotation mark at the start is a part of the sentence.
+        ("nli.tsv", NLI + '"A hen\tA cow\tneutral\nA cat\tA dog\tneutral\n', ("a cat", "a dog")),
         ("sts-dev.csv", "g\tf\t2012\t0001\t2.6\tA cat .\tA dog .\n", ("a cat", "a dog")),
         ("cnsd-sts-train.txt", "1||A cat .||A dog .||3\n", ("a cat", "a dog")),
         ("SICK_train.txt", "1\tA cat .\tA dog .\t3.5\tNEUTRAL\n", ("a cat", "a dog")),
@@ -138,25 +139,15 @@ def noted_of(path):
             ("a cat", "a dog"),
         ),
         ("nli.csv", "sent0,sent1,hard_neg\nA cat .,A dog .,No cat .\n", ("a cat", "no cat")),
+        ("wiki.txt", '"A cat .\nNo dog, here\n', ("no dog here",)),
+        ("ids-sst-train.csv", "\tid\tsentence\tsentiment\n0\tx\tA film .\t4\n", ("a film",)),
+        ("train.label", "DESC:def What is a cat ?\n", ("what is a cat",)),
     ],
 )
-def test_pairs_are_noted_from_every_format(tmp_path, name, text, pair):
-    seen = noted_of(write(tmp_path, text, name))
-    assert has_pair(seen, *pair) and not has_pair(seen, "a dog", "no cat")
-
-
-def test_single_sentences_are_noted(tmp_path):
-    assert has_text(noted_of(write(tmp_path, "A cat .\nNo dog, here\n", "wiki.txt")), "no dog here")
-    sst = "\tid\tsentence\tsentiment\n0\tx\tA fine film .\t4\n"
-    assert has_text(noted_of(write(tmp_path, sst, "ids-sst-train.csv")), "a fine film")
-
-
-def test_a_quotation_mark_at_the_start_is_a_part_of_the_sentence(tmp_path):
-    assert has_text(noted_of(write(tmp_path, '"A cat\nNo dog\n', "wiki.txt")), "no dog")
-    nli = 'premise\thypothesis\tlabel\n"A cat\tA dog\tneutral\nA hen\tA cow\tneutral\n'
-    assert has_pair(noted_of(write(tmp_path, nli, "nli.tsv")), "a hen", "a cow")
-    trec = noted_of(write(tmp_path, "DESC:def What is a cat ?\n", "train.label"))
-    assert has_text(trec, "what is a cat")
+def test_texts_and_pairs_are_noted_from_every_format(tmp_path, name, content, texts):
+    seen = noted_of(write(tmp_path, content, name))
+    assert (has_pair if len(texts) == 2 else has_text)(seen, *texts)
+    assert not has_pair(seen, "a dog", "no cat")
 
 
 def test_a_table_of_no_known_format_is_refused(tmp_path):

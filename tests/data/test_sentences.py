@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from reading import write
 
-from data.sentences import iter_sentences, main, sentences, split
+from data.sentences import END, iter_sentences, main, sentences
 
 
 def test_sentences_are_stripped_and_empty_lines_passed_over(tmp_path):
@@ -42,7 +42,7 @@ def test_sentences_stream_in_constant_memory(tmp_path):
     ],
 )
 def test_sentences_end_where_another_begins(expected):
-    assert split(" ".join(expected)) == expected
+    assert END.split(" ".join(expected)) == expected
 
 
 def test_documents_are_one_blank_line_apart():

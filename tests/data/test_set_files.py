@@ -6,9 +6,10 @@ from reading import error_of, write
 
 from data.examples import Sentence, SentencePair
 from data.locate import MissingSet, find
-from data.nli import iter_nli, read_hans_file
 from data.published import (
+    iter_nli,
     read_cnsd,
+    read_hans_file,
     read_mrpc,
     read_sick,
     read_sst2,

@@ -68,8 +68,7 @@ def test_the_records_say_what_cs224n_does():
     for name, task in TASKS.items():
         assert name == task.name and task.about
         assert task.is_pair == (task.num_texts == 2)
-        assert task.main_metric in task.metrics
-        assert task.whole_predictions == (name == "sst")
+        assert task.main_metric == ("pearson" if name == "sts" else "accuracy")
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -129,23 +128,24 @@ def test_published_files_equal_a_plain_csv_pass(read, name, rows, dropped, caplo
 # --- sentiment
 
 
-SST = "\tid\tsentence\tsentiment\n"
-
-
-def test_ids_are_lower_cased_and_texts_stripped_only(tmp_path):
-    path = write(tmp_path, SST + "0\t AB1 \t  Two  Blanks , kept \t3\n")
-    assert read_sst(path) == [Sentence("ab1", "Two  Blanks , kept", 3)]
-
-
-def test_a_phenomenon_is_kept_where_there_is_one(tmp_path):
-    header = "\tid\tsentence\tsentiment\tphenomenon\n"
-    path = write(tmp_path, header + "0\ta\tx\t3\tnegation\n1\tb\ty\t3\t\n")
-    assert [sentence.phenomenon for sentence in read_sst(path)] == ["negation", None]
-
-
-def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
-    path = write(tmp_path, "0\t\tid\tsentence\n1\t0.0\tk1\tA tidy little film\n")
-    assert read_sst(path, labelled=False) == [Sentence("k1", "A tidy little film")]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            "\tid\tsentence\tsentiment\n0\t AB1 \t  Two  Blanks , kept \t3\n",
+            [Sentence("ab1", "Two  Blanks , kept", 3)],
+        ),
+        (
+            "\tid\tsentence\tsentiment\tphenomenon\n0\ta\tx\t3\tnegation\n1\tb\ty\t3\t\n",
+            [Sentence("a", "x", 3, "negation"), Sentence("b", "y", 3)],
+        ),
+        # The odd header of the published test file.
+        ("0\t\tid\tsentence\n1\t0.0\tk1\tA tidy film\n", [Sentence("k1", "A tidy film")]),
+    ],
+)
+def test_sentences_are_stripped_and_ids_lower_cased(content, expected, tmp_path):
+    labelled = "sentiment" in content
+    assert read_sst(write(tmp_path, content), labelled) == expected
 
 
 # --- paraphrases
@@ -171,6 +171,8 @@ def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
     pairs = read_sts(write(tmp_path, STS + body))
     assert [pair.row for pair in pairs] == [5748, 5749, 7248, 7249, None, None]
     assert official_dev(pairs) == pairs[1:3]
+    tagged = STS.replace("\n", "\tphenomenon\n") + "0\tk\tx\ty\t1.5\tnegation\n"
+    assert [pair.phenomenon for pair in read_sts(write(tmp_path, tagged))] == ["negation"]
     no_such_column = write(tmp_path, "id\tsentence1\tsentence2\tsimilarity\na\tx\ty\t1\n")
     assert read_sts(no_such_column) == [SentencePair("a", "x", "y", 1.0)]
 

@@ -9,7 +9,7 @@ from conftest import real_data
 from reading import write
 
 from data.examples import Triplet
-from data.nli import iter_nli
+from data.published import iter_nli
 from data.triplets import Related, iter_triplets, main, sample, triplets
 
 
@@ -55,13 +55,27 @@ def made(folder, form, content, *flags):
     return rows
 
 
-def test_positives_are_the_labels_that_are_named(tmp_path):
-    entailed = [["a", "ae0"], ["b", "be0"], ["c", "ce0"], ["c", "ce1"]]
-    assert made(tmp_path, "nli", NLI) == entailed
-    both = made(tmp_path, "nli", NLI, "--positive", "entailment", "neutral")
-    assert sorted(both) == sorted([*entailed, ["a", "an2"], ["b", "bn1"]])
-    contradicted = made(tmp_path, "nli", NLI, "--positive", "contradiction")
-    assert contradicted == [["a", "ac1"], ["a", "ac3"], ["c", "cc2"]]
+ENTAILED = [["a", "ae0"], ["b", "be0"], ["c", "ce0"], ["c", "ce1"]]
+BOTH = sorted([*ENTAILED, ["a", "an2"], ["b", "bn1"]])
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "flags", "expected"),
+    [
+        ("nli", NLI, "", ENTAILED),
+        ("nli", NLI, "--positive entailment neutral", BOTH),
+        ("nli", NLI, "--positive contradiction", [["a", "ac1"], ["a", "ac3"], ["c", "cc2"]]),
+        ("anli", ANLI, "--hard-negatives contradiction", [["a", "he", "hcontradiction"]]),
+        # "b" differs from "c", so the first pair is turned round; "d" is its own anchor.
+        ("quora", QUORA, "--hard-negatives different", [["b", "a", "c"], ["d", "e", "f"]]),
+        ("quora", QUORA, "", [["a", "b"], ["d", "e"]]),
+        ("quora", 'sentence1\tsentence2\tis_duplicate\n"a\tb\t1\nc\td\t0\n', "", [['"a', "b"]]),
+        ("pairs", '"a, x\tb\t0.8\nc\td\n', "", [['"a, x', "b"], ["c", "d"]]),
+        ("captions", CAPTIONS, "", [["one", "two"], ["one", "three"], ["two", "three"]]),
+    ],
+)
+def test_each_form_gives_its_triplets(form, content, flags, expected, tmp_path):
+    assert made(tmp_path, form, content, *flags.split()) == expected
 
 
 def test_a_hard_negative_is_one_of_the_same_premise(tmp_path):
@@ -72,30 +86,6 @@ def test_a_hard_negative_is_one_of_the_same_premise(tmp_path):
         assert [row[:2] for row in rows] == [["a", "ae0"], ["c", "ce0"], ["c", "ce1"]]
         met |= {row[2] for row in rows}
     assert met == {"ac1", "ac3", "cc2"}
-
-
-def test_anli_is_read_by_either_name_of_its_keys(tmp_path):
-    flags = ["--hard-negatives", "contradiction"]
-    assert made(tmp_path, "anli", ANLI, *flags) == [["a", "he", "hcontradiction"]]
-
-
-def test_questions_are_different_both_ways(tmp_path):
-    rows = made(tmp_path, "quora", QUORA, "--hard-negatives", "different")
-    # "b" differs from "c", so the first pair is turned round; "d" is its own anchor.
-    assert rows == [["b", "a", "c"], ["d", "e", "f"]]
-    assert made(tmp_path, "quora", QUORA) == [["a", "b"], ["d", "e"]]
-    plain = 'sentence1\tsentence2\tis_duplicate\n"a\tb\t1\nc\td\t0\n'
-    assert made(tmp_path, "quora", plain) == [['"a', "b"]]
-
-
-def test_paraphrases_may_have_a_score(tmp_path):
-    assert made(tmp_path, "pairs", 'a, "x"\tb\t0.8\nc\td\n') == [['a, "x"', "b"], ["c", "d"]]
-
-
-def test_captions_of_one_image_are_each_others_positives(tmp_path):
-    assert made(tmp_path, "captions", CAPTIONS) == [
-        *(["one", "two"], ["one", "three"], ["two", "three"])
-    ]
 
 
 def test_a_sample_keeps_the_order_and_grows():

@@ -14,7 +14,6 @@ from evaluation.clusters import clusters_of
 from evaluation.intervals import (
     Interval,
     TiedOrder,
-    at_once,
     exact_share,
     intervals,
     over_seeds,
@@ -56,8 +55,9 @@ def test_clusters_are_those_of_merging_row_by_row():
 
 
 @pytest.mark.parametrize(("task", "metric"), METRICS)
-@pytest.mark.parametrize("sizes", [(1, 1), (2, 3)], ids=["rows", "clusters"])
-@pytest.mark.parametrize("kept", [module.KEPT, 0])
+@pytest.mark.parametrize(
+    ("sizes", "kept"), [((1, 1), module.KEPT), ((2, 3), 0)], ids=["rows, kept", "clusters"]
+)
 def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, kept, monkeypatch):
     monkeypatch.setattr(module, "RESAMPLES", 60)
     monkeypatch.setattr(module, "IN_MEMORY", 7 * 50)  # seven resamples at a time
@@ -75,11 +75,11 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
         rows = np.concatenate([np.flatnonzero(clusters == unit) for unit in drawn])
         plain.append([score(rows, predictions) for predictions in systems])
     measure = weighted_metric(metric, TASKS[task], systems, gold)
-    values = resampled(at_once([measure, measure]), clusters)
+    values = resampled([measure, measure], clusters)
     assert values == pytest.approx(np.tile(np.array(plain).T, (2, 1)), abs=1e-12)
     interval = intervals(task, systems[1], gold, clusters)[metric]
-    ends = np.quantile(np.array(plain)[:, 1], [0.025, 0.975])
-    assert (interval.low, interval.high) == pytest.approx(tuple(ends), abs=1e-12)
+    low, high = np.quantile(np.array(plain)[:, 1], [0.025, 0.975])
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-12)
     assert interval.method == "percentile"
     assert standard_error(values[1]) == pytest.approx(np.std(plain, axis=0, ddof=1)[1])
     if sizes == (1, 1):
@@ -91,36 +91,13 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
             method="percentile",
             random_state=np.random.default_rng(module.SEED),
         )
-        assert tuple(expected.confidence_interval) == pytest.approx(tuple(ends), abs=1e-12)
+        assert tuple(expected.confidence_interval) == pytest.approx((low, high), abs=1e-12)
         assert intervals(task, systems[1], gold)[metric] == interval
 
 
 def test_how_many_resamples_are_drawn():
     expected = {3: 10_000, 2000: 10_000, 4000: 5000, 20_000: 1000, 10**6: 1000}
     assert {n: resamples(n) for n in expected} == expected
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "pearson"])
-def test_intervals_of_clusters_hold_the_true_value_and_those_of_rows_do_not(metric, monkeypatch):
-    """Sixty clusters of five rows that share most of their luck."""
-    monkeypatch.setattr(module, "RESAMPLES", 400)
-    draw, clusters = np.random.default_rng(5), np.repeat(np.arange(60), 5)
-    task = "para" if metric == "accuracy" else "sts"
-
-    def drawn(count):
-        gold = draw.normal(size=(count, 1)) + 0.3 * draw.normal(size=(count, 5))
-        predictions = gold + draw.normal(size=(count, 1)) + 0.3 * draw.normal(size=(count, 5))
-        sides = predictions.ravel(), gold.ravel()
-        return [(side > 0).astype(float) for side in sides] if task == "para" else sides
-
-    truth = task_metrics(task, *drawn(200_000), [metric])[metric]
-    held = []
-    for _ in range(150):
-        sides = drawn(60)
-        both = [intervals(task, *sides, own, [metric])[metric] for own in (clusters, None)]
-        held.append([interval.low <= truth <= interval.high for interval in both])
-    by_clusters, by_rows = np.mean(held, axis=0)
-    assert 0.9 <= by_clusters <= 0.99 and by_rows < 0.85
 
 
 # --- what has an exact interval, or none
@@ -169,31 +146,29 @@ def test_ranks_under_weights_are_those_of_scipy():
 # --- means over seeds
 
 
-def test_means_over_seeds_vary_with_rows_and_seeds():
-    """Rows, seeds and their chances are drawn anew each time; three seeds, as people use."""
-    draw, held = np.random.default_rng(3), []
-    for _ in range(150):
-        rows, seeds = draw.normal(0, 1, 100), draw.normal(0, 0.1, (3, 1))
-        scores = 5 + rows + seeds + draw.normal(0, 1, (3, 100))
-        error = scores.mean(axis=0).std(ddof=1) / 10
-        found = over_seeds(scores.mean(axis=1), error, 100)
-        held.append(found.interval.low <= 5 <= found.interval.high)
-        assert found.interval.method == "t" and found.p < 1e-3  # 5 is far from 0
-    assert 0.92 <= np.mean(held) <= 0.99
+def ends(interval):
+    return interval.low, interval.high
 
 
-def test_over_seeds_is_the_t_test_of_rows_or_of_seeds_where_only_these_vary():
-    found = over_seeds(np.array([0.5, 0.5, 0.5]), 0.1, 1000)
-    of_rows = stats.t(999, 0.5, 0.1)
-    interval = found.interval.low, found.interval.high
-    assert interval == pytest.approx(of_rows.interval(0.95))
-    assert found.p == pytest.approx(2 * of_rows.cdf(0))
-    assert found.findable == pytest.approx(0.1 * (stats.t(999).ppf(0.975) + stats.t(999).ppf(0.8)))
+@pytest.mark.parametrize("seeds", [2, 3, 9])
+def test_means_over_seeds_are_tested_as_by_welch(seeds):
+    """The variance of seeds and that of rows add up as those of two samples do."""
+    draw = np.random.default_rng(seeds)
+    values, rows = draw.normal(0.3, 0.5, seeds), draw.normal(size=40)
+    found = over_seeds(values, rows.std(ddof=1) / 40**0.5, 40)
+    welch = stats.ttest_ind(values, rows - rows.mean(), equal_var=False)
+    assert found.p == pytest.approx(welch.pvalue)
+    assert ends(found.interval) == pytest.approx(tuple(welch.confidence_interval(0.95)))
+    assert found.interval.method == "t"
+    student, error = stats.t(welch.df), np.mean(values) / welch.statistic
+    assert found.findable == pytest.approx(abs(error) * (student.ppf(0.975) + student.ppf(0.8)))
+
+
+def test_where_only_seeds_vary_it_is_the_t_test_and_where_nothing_does_a_point():
     values = np.array([0.2, 0.5, 0.3])
     found, of_seeds = over_seeds(values, 0.0, 1000), stats.ttest_1samp(values, 0)
-    interval = found.interval.low, found.interval.high
     assert found.p == pytest.approx(of_seeds.pvalue)
-    assert interval == pytest.approx(of_seeds.confidence_interval(0.95))
+    assert ends(found.interval) == pytest.approx(tuple(of_seeds.confidence_interval(0.95)))
     found = over_seeds(np.zeros(3), 0.0, 9)
     assert (found.interval, found.p) == (Interval(0.0, 0.0, "t"), 1.0)
     # The mean's variance over these seeds is 0.00777; of rows as much again makes half of it.

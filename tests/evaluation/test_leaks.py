@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
 from conftest import real_data
 from toy_suites import write_toy_suites
 
-from data.examples import DataError
-from data.overlap import Seen
-from data.trained_on import note_file
 from evaluation.leaks import LeakOptions, audit, lineage, main
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
@@ -17,12 +13,6 @@ STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def noted(path: Path) -> Seen:
-    seen = Seen()
-    note_file(path, seen)
-    return seen
 
 
 def test_the_lineage_of_an_sts_file_is_counted(tmp_path):
@@ -57,14 +47,11 @@ def test_the_command_prints_shares_of_sentences_and_of_whole_pairs(tmp_path, cap
     row = next(line for line in lines if line.startswith("| HANS"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells == ["HANS", "6", "33.3%", "0.0%", "33.3%", "16.7%"]
-    assert main(["--trained-on", str(tmp_path / "x"), "--data", str(folder)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_missing_file_or_set_is_one_line(tmp_path):
-    (tmp_path / "x").write_text("a sentence\n")
-    with pytest.raises(DataError, match="no evaluation set in"):
-        list(audit(LeakOptions(trained_on=(tmp_path / "x",), data=(str(tmp_path),))))
-    folder = write_toy_suites(tmp_path / "sets")
-    with pytest.raises(DataError, match="cannot be read"):
-        list(audit(LeakOptions(trained_on=(tmp_path / "x.txt",), data=(str(folder),))))
+    wrong = {
+        "cannot be read": ["--trained-on", str(tmp_path / "x"), "--data", str(folder)],
+        "no evaluation set in": ["--trained-on", str(sentences), "--data", str(tmp_path / "no")],
+    }
+    for message, words in wrong.items():
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1

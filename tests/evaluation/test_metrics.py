@@ -70,10 +70,10 @@ def test_the_correlation_of_a_constant_or_broken_side_is_undefined(side, value, 
     assert not recwarn.list
 
 
-@pytest.mark.parametrize(("predictions", "gold"), [([], []), ([1.0], [1.0, 2.0])])
-def test_no_rows_or_unequal_lengths_are_refused(predictions, gold):
-    with pytest.raises(ValueError, match="predictions for"):
-        task_metrics("sts", np.array(predictions), np.array(gold))
+def test_no_rows_or_unequal_lengths_are_refused():
+    for predictions, gold in (([], []), ([1.0], [1.0, 2.0])):
+        with pytest.raises(ValueError, match="predictions for"):
+            task_metrics("sts", np.array(predictions), np.array(gold))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from data.tasks import TASKS
 from evaluation import intervals, significance
-from evaluation.intervals import Interval
+from evaluation.intervals import Interval, over_seeds, resampled, weighted_metric
 from evaluation.metrics import task_metrics
 from evaluation.significance import (
     Comparison,
@@ -56,6 +56,12 @@ def test_every_system_is_measured_and_every_two_are_compared(
         name: [task_metrics(task, predictions, gold)[metric] for predictions in runs.values()]
         for name, runs in systems.items()
     }
+    drawn = {
+        name: resampled(
+            [weighted_metric(metric, TASKS[task], np.array([*runs.values()]), gold)], np.arange(60)
+        )
+        for name, runs in systems.items()
+    }
     once = compare(task, metric, systems, gold)
     # Every row twice says no more than once, if the two are one cluster.
     systems = {
@@ -85,6 +91,13 @@ def test_every_system_is_measured_and_every_two_are_compared(
         of_rows = "McNemar, exact" if exact else "paired permutation"
         assert versus.test == (of_rows if len(seeds) == 1 else "t over rows and seeds")
         assert exact or metric == "accuracy" or versus.p == pytest.approx(alone.p)
+        if len(seeds) > 1:  # rows and seeds both count
+            apart = drawn[versus.a] - drawn[versus.b]
+            means = np.subtract(scores[versus.a], scores[versus.b])
+            expected = over_seeds(means, apart.mean(axis=0).std(ddof=1), 60)
+            assert versus.p == pytest.approx(expected.p)
+            assert versus.findable == pytest.approx(expected.findable)
+            assert versus.seeds_share == pytest.approx(expected.seeds_share)
     assert comparisons[1].p < 0.05  # the best against the worst
     if copies == 1:
         assert (estimates, comparisons) == once  # to the last digit
@@ -125,23 +138,6 @@ def test_only_wanted_pairs_with_common_seeds_are_compared(few_resamples):
     assert (found.a, found.b, found.seeds) == ("a", "b", (2,))
     scores = [task_metrics("para", systems[name][2], gold)["accuracy"] for name in "ab"]
     assert found.difference == pytest.approx(scores[0] - scores[1])
-
-
-def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
-    """Systems equally good on average, whose seeds differ: rows alone would find a difference."""
-    monkeypatch.setattr(intervals, "RESAMPLES", 50)
-    draw, significant, by_rows = np.random.default_rng(2), [], []
-    gold = np.zeros(150)
-    for _ in range(25):
-        luck = draw.normal(0.7, 0.06, (2, 3, 1))
-        hard = draw.normal(0, 0.1, 150)
-        wrong = (draw.random((2, 3, 150)) > luck + hard).astype(float)
-        systems = {name: dict(enumerate(wrong[k])) for k, name in enumerate("ab")}
-        (found,) = compare("para", "accuracy", systems, gold)[1]
-        significant.append(found.p < 0.05)
-        by_rows.append(mcnemar(wrong[0, 0] == 0, wrong[1, 0] == 0) < 0.05)
-    assert np.mean(significant) <= 0.12  # a standard error of 0.04
-    assert np.mean(by_rows) > 0.15
 
 
 @pytest.mark.parametrize(("task", "metric"), PAIRS)

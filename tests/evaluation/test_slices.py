@@ -112,13 +112,9 @@ def test_an_interval_of_paired_means_is_scipys_over_clusters(size):
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
     assert paired_interval(np.arange(FEWEST - 1.0), np.zeros(FEWEST - 1), alone(FEWEST - 1)) is None
     assert paired_interval(np.ones(50), np.zeros(50), alone(50)) is None
+    assert paired_interval(np.arange(50.0), np.zeros(50), alone(50) // 50) is None
+    assert paired_interval(np.arange(50.0), np.zeros(50), alone(50) // 25) is not None
     assert paired_interval(np.arange(FEWEST + 0.0), np.zeros(FEWEST), alone(FEWEST)) is not None
-
-
-@pytest.mark.parametrize(("bi", "cross"), [([1.0], [1.0, 2.0]), ([], [])])
-def test_unequal_lengths_are_refused(bi, cross):
-    with pytest.raises(ValueError, match="errors for"):
-        slices(groups([PAIR], STS), np.array(bi), np.array(cross), alone(1))
 
 
 def test_a_band_holds_its_upper_end():

@@ -84,6 +84,7 @@ def test_no_more_fits_at_a_time_than_threads_are_allowed(monkeypatch):
         return fitted(*arguments)
 
     monkeypatch.setattr(transfer, "_fitted", noted)
+    monkeypatch.setattr(transfer, "FOLDS", 3)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     rng = np.random.default_rng(0)
     transfer.cross_validated(rng.normal(size=(60, 3)), rng.integers(0, 2, 60))

@@ -34,9 +34,7 @@ NLI = Task(
     label_kind="classes",
     largest=2,
     metrics=("accuracy", "f1"),
-    main_metric="accuracy",
     prediction_header="Predicted_Entailment",
-    whole_predictions=True,
     read=read_nli,
 )
 
@@ -87,12 +85,3 @@ def test_the_command_line_knows_a_new_task(nli_data):
     assert parse_options(["--task", "all"]).tasks == ("sst", "para", "sts", "nli")
     assert settings.head_config("nli", "frozen", 1).num_epochs == 10
     assert "nli" in build_parser(Settings).format_help()
-
-
-def test_a_file_that_the_new_reader_cannot_read_is_one_line(
-    nli_data, tiny_checkpoint, tmp_path, capsys
-):
-    (nli_data / "nli-dev.tsv").write_text("number\tpremise\n1\tthe cat\n")
-    assert toy_runs.run(tiny_checkpoint, nli_data, tmp_path / "r", "--task", "nli") == 2
-    error = capsys.readouterr().err
-    assert "nli-dev.tsv" in error and "hypothesis" in error and error.count("\n") == 1

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from toy_runs import SMALL, cells_of, numbers, run
+from toy_runs import SMALL, cells_of, numbers
 
 import run_multitask
 from experiment.grid import baseline, grid
@@ -31,11 +31,9 @@ def test_the_default_trains_both_encoders_and_the_bi_encoder_without_simcse(fini
     assert list(grid) == [*before, *after]
 
 
-def test_its_cells_are_those_of_a_run_that_names_them(
-    finished, tiny_checkpoint, toy_data, tmp_path
-):
+def test_its_cells_are_those_of_a_run_that_names_them(start, finished, tmp_path):
     named = ["--pretrain", "none", "--task", "all", "--pooling", "avg"]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *named) == 0
+    assert start(tmp_path / "r", *named) == 0
     own = [numbers(cell) for cell in cells_of(finished) if cell.pretrain == "none"]
     assert own == [numbers(cell) for cell in cells_of(tmp_path / "r")]
 

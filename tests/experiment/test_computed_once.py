@@ -103,6 +103,9 @@ def test_the_bare_cosine_costs_no_second_encoding(tiny_checkpoint, toy_data, tmp
     assert sum(rows) == timed
 
 
+RATE = {"frozen": (), "full": 1e-3, "last1": 1e-3}
+
+
 def weights_of(folder) -> dict:
     """Return what full tuning made of the encoder, by the head's name."""
     models = sorted((folder / "models").iterdir())
@@ -112,33 +115,23 @@ def weights_of(folder) -> dict:
 def test_frozen_and_tuned_heads_of_one_command_are_those_of_two(
     tiny_checkpoint, toy_data, tmp_path
 ):
-    """They start from one encoder: freezing it must not freeze the copy that is tuned."""
-    grid = {"pretrain": "sup", "task": "sts", "encoder": "cross"}
-    tune = ("frozen", "full")
-    at_once = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "a" / "r", tune=tune, **grid)
-    cells = toy_runs.compare(at_once)
-    apart = []
-    for one in tune:
-        settings = replace(at_once, tune=one, run_dir=tmp_path / "b" / one)
-        apart += toy_runs.compare(settings)
-    assert [toy_runs.numbers(cell) for cell in cells] == [toy_runs.numbers(cell) for cell in apart]
-    together, alone = weights_of(tmp_path / "a" / "r"), weights_of(tmp_path / "b" / "full")
-    start = tmp_path / "a" / "r" / "backbones" / "sup-42"
-    before = load_file(start / "model.safetensors")
-    name = "encoder.layer.0.attention.self.query.weight"
-    assert together.keys() == alone.keys() and len(together) == 1
-    for model, weights in together.items():
+    """They start from one encoder: neither freezing nor tuning may reach the others' copies."""
+    grid = {"pretrain": "sup", "task": ("para", "sts"), "encoder": "cross", "no_baseline": True}
+    tunes = ("frozen", "full", "last1")
+    at_once = toy_runs.small(
+        tiny_checkpoint, toy_data, tmp_path / "a" / "r", tune=tunes[::-1], rates=1e-3, **grid
+    )
+    together = {cell.name: toy_runs.numbers(cell) for cell in toy_runs.compare(at_once)}
+    apart = {}
+    for tune in tunes:
+        settings = replace(at_once, tune=tune, run_dir=tmp_path / "b" / tune, rates=RATE[tune])
+        apart |= {cell.name: toy_runs.numbers(cell) for cell in toy_runs.compare(settings)}
+    assert together == apart and len(apart) == 6
+    before = load_file(tmp_path / "a" / "r" / "backbones" / "sup-42" / "model.safetensors")
+    name = "encoder.layer.2.attention.self.query.weight"
+    alone = weights_of(tmp_path / "b" / "full") | weights_of(tmp_path / "b" / "last1")
+    tuned = weights_of(tmp_path / "a" / "r")
+    assert tuned.keys() == alone.keys() and len(tuned) == 4
+    for model, weights in tuned.items():
         assert not weights[name].equal(before[name])
         assert all(alone[model][key].equal(tensor) for key, tensor in weights.items())
-
-
-def test_tuning_never_reaches_the_encoder_under_the_other_heads(
-    tiny_checkpoint, toy_data, tmp_path
-):
-    """The frozen head after a tuned one sees the encoder as it was loaded."""
-    grid = {"task": ("sst", "sts"), "tune": ("full", "frozen")}
-    mixed = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "a" / "r", **grid)
-    alone = replace(mixed, task="sts", tune="frozen", run_dir=tmp_path / "b" / "r")
-    (expected,) = toy_runs.compare(alone)
-    found = [c for c in toy_runs.compare(mixed) if (c.task, c.tune) == ("sts", "frozen")]
-    assert [toy_runs.numbers(cell) for cell in found] == [toy_runs.numbers(expected)]

@@ -9,7 +9,7 @@ from html import escape
 
 import pytest
 import torch
-from toy_runs import GRID, cells_of, grid, results, run
+from toy_runs import GRID, cells_of, results
 
 import heads.saved
 import report.page.write
@@ -23,31 +23,26 @@ from report.finished import FinishedRun
 from report.run_folder import COSTS
 
 
-@pytest.fixture(scope="module")
-def finished(tiny_checkpoint, toy_data):
-    return grid(tiny_checkpoint, toy_data)
-
-
 def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
-    tiny_checkpoint, toy_data, finished, capsys
+    start, toy_grid, capsys
 ):
-    page = (finished / "report.html").read_bytes()
-    assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
+    page = (toy_grid / "report.html").read_bytes()
+    assert start(toy_grid, *GRID) == 0
     printed = capsys.readouterr().out.strip()
     table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
     assert "| sentences/s" in table and "\nSTS (similarity 0-5): " in verdict
-    assert printed.splitlines()[-1] == f"Report: {finished / 'report.html'} (open in a browser)"
+    assert printed.splitlines()[-1] == f"Report: {toy_grid / 'report.html'} (open in a browser)"
     for paragraph in verdict.split("\n\n"):
         words = " ".join(paragraph.split())
         assert escape(words, quote=False) in " ".join(page.decode().replace("&#34;", '"').split())
-    (finished / "report.html").unlink()
-    assert main(["html", str(finished)]) == 0
-    assert (finished / "report.html").read_bytes() == page
+    (toy_grid / "report.html").unlink()
+    assert main(["html", str(toy_grid)]) == 0
+    assert (toy_grid / "report.html").read_bytes() == page
 
 
-def test_a_run_keeps_what_the_page_shows(finished):
-    kept = FinishedRun.read(finished)
-    for cell in cells_of(finished):
+def test_a_run_keeps_what_the_page_shows(toy_grid):
+    kept = FinishedRun.read(toy_grid)
+    for cell in cells_of(toy_grid):
         examples = kept.examples(cell)
         soft, predictions = (
             kept.folder.soft(cell, examples),
@@ -56,15 +51,15 @@ def test_a_run_keeps_what_the_page_shows(finished):
         if cell.task == "sts":
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
         assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
-    page = (finished / "report.html").read_text()
+    page = (toy_grid / "report.html").read_text()
     for id in ("bars-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
         assert f'<figure id="{id}' in page
 
 
 @pytest.mark.parametrize("kind", ["bi", "cross"])
-def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_data):
+def test_operations_and_tokens_are_those_of_the_examples(kind, toy_grid, toy_data):
     head = load_head(
-        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", "cpu"
+        toy_grid / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", "cpu"
     )
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = zip(*pairs, strict=True)
@@ -78,12 +73,12 @@ def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_dat
     assert (cost["texts_per_second"] is None) == (kind == "cross")
 
 
-def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsys):
-    assert main(["cost", str(finished), "--budget", "0.05", "--device", "cpu"]) == 0
+def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsys):
+    assert main(["cost", str(toy_grid), "--budget", "0.05", "--device", "cpu"]) == 0
     text = capsys.readouterr().out
-    numbers = json.loads((finished / COSTS).read_text())
+    numbers = json.loads((toy_grid / COSTS).read_text())
     assert "\n".join(cost_lines(numbers)) in text
-    assert f"Cost details: {finished / COSTS}" in text
+    assert f"Cost details: {toy_grid / COSTS}" in text
     cells = numbers["cells"]
     assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
         ("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")
@@ -91,7 +86,7 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     assert [cell["cost"]["passes"] for cell in cells] == [1, 2, 1, 2, 1]
     for cell in cells:
         place = cell["task"], cell["cost"]["encoder"]
-        rivals = [r for r in results(finished) if (r["task"], r["encoder"]) == place]
+        rivals = [r for r in results(toy_grid) if (r["task"], r["encoder"]) == place]
         metric = "pearson" if cell["task"] == "sts" else "accuracy"
         best = max(rivals, key=lambda rival: rival["metrics"][metric])
         assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
@@ -99,17 +94,17 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     known = {"device": "cpu", "precision": "float32", "threads": torch.get_num_threads()}
     assert known.items() <= numbers["machine"].items()
     # And the page shows them.
-    assert main(["html", str(finished)]) == 0
-    page = (finished / "report.html").read_text()
+    assert main(["html", str(toy_grid)]) == 0
+    page = (toy_grid / "report.html").read_text()
     assert escape(measured_on(numbers), quote=False) in page
     for head in ("SST: bi-encoder", "Paraphrase detection: cross-encoder", "STS: cross-encoder"):
         assert f">{head}<" in page.replace("\n", "")
 
 
-def test_a_run_ends_with_the_costs_of_every_reader(tiny_checkpoint, toy_data, tmp_path, capsys):
+def test_a_run_ends_with_the_costs_of_every_reader(start, tmp_path, capsys):
     folder = tmp_path / "r"
     short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     costs = json.loads((folder / COSTS).read_text())
     assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
     assert costs["budget"] == pytest.approx(0.1 / 3)
@@ -120,16 +115,14 @@ def test_a_run_ends_with_the_costs_of_every_reader(tiny_checkpoint, toy_data, tm
         assert f">STS: {reader}<" in page.replace("\n", "")
     # What was measured longer stays; with another encoder, all are measured again.
     (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     assert json.loads((folder / COSTS).read_text())["budget"] == 60.0
     (folder / COSTS).write_text(json.dumps(costs | {"cells": costs["cells"][:1]}))
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     assert len(json.loads((folder / COSTS).read_text())["cells"]) == 3
 
 
-def test_costs_and_a_page_that_fail_leave_the_results(
-    tiny_checkpoint, toy_data, tmp_path, monkeypatch, caplog, capsys
-):
+def test_costs_and_a_page_that_fail_leave_the_results(start, tmp_path, monkeypatch, caplog, capsys):
     def fail(path, content):
         raise RuntimeError("a bug")
 
@@ -138,7 +131,7 @@ def test_costs_and_a_page_that_fail_leave_the_results(
         patch.setattr(heads.saved, "load_head", None)
         patch.setattr(report.page.write, "write_text", fail)
         argv = ["--task", "sst", "--cost-seconds", "0.1"]
-        assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
+        assert start(folder, *argv) == 0
     assert len(results(folder)) == 1 and not (folder / "report.html").exists()
     assert "no costs (TypeError" in caplog.text and "python -m report cost" in caplog.text
     assert "a bug" in caplog.text and "python -m report html" in caplog.text
@@ -152,8 +145,8 @@ def test_costs_and_a_page_that_fail_leave_the_results(
     assert "Costs were not measured" not in (folder / "report.html").read_text()
 
 
-def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path, capsys):
-    shutil.copy(finished / "config.json", tmp_path)
+def test_what_is_no_run_is_refused_in_one_line(toy_grid, tmp_path, capsys):
+    shutil.copy(toy_grid / "config.json", tmp_path)
     for folder in (tmp_path / "nowhere", tmp_path):
         assert main(["cost", str(folder)]) == 2
         assert capsys.readouterr().err.startswith(f"error: {folder}: no finished cells")

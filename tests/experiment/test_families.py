@@ -8,7 +8,6 @@ import pytest
 import torch
 from conftest import toy_sentences
 from families import MULTILINGUAL, checkpoint, transformers
-from killable import work_in
 from safetensors.torch import load_file
 from toy_runs import results, run
 
@@ -17,7 +16,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES
-from simcse.stage import Backbone, TrainingTexts, tune
+from simcse.stage import Backbone, TrainingTexts, tuned_backbone
 from simcse.train import SimCSETrainer
 from simcse.views import unsupervised
 
@@ -43,14 +42,13 @@ def test_one_step_of_simcse_leaves_a_checkpoint_that_all_load(family, tmp_path):
     folder = checkpoint(tmp_path / "base", family, "AutoModelForMaskedLM")
     encoder = load(folder)
     texts = TrainingTexts("x.txt", unsupervised(MULTILINGUAL, encoder.tokenizer, 32), {})
-    tune(
-        OBJECTIVES["unsup"], Backbone(folder, encoder), texts, ONE_STEP, work_in(tmp_path / "tuned")
-    )
-    tuned, sentences = load(tmp_path / "tuned"), [*CHINESE, *toy_sentences(4), ""]
+    backbone = Backbone(folder, encoder)
+    out = tuned_backbone(OBJECTIVES["unsup"], backbone, texts, ONE_STEP, tmp_path / "tuned")
+    tuned, sentences = load(out), [*CHINESE, *toy_sentences(4), ""]
     assert tuned.stated_pooling == "cls_before_pooler" and tuned.model.config.model_type == family
     moved = abs(tuned.encode(sentences) - encoder.encode(sentences)).max()
     assert 1e-4 < moved < 1
-    theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "tuned"), device="cpu")
+    theirs = sentence_transformers.SentenceTransformer(str(out), device="cpu")
     assert abs(theirs.encode(sentences) - tuned.encode(sentences)).max() < 1e-5
     # Row 1 of RoBERTa's positions is padding's, and never trained.
     if family != "bert":
@@ -70,16 +68,11 @@ def test_dropout_is_the_contrastive_stages_alone(tiny_checkpoint, tmp_path):
     assert rates(trainer.encoder.model) == {0.1}
     # The next to tune the checkpoint begins with the backbone's own rates.
     texts = TrainingTexts("x.txt", data, {})
-    tune(
-        OBJECTIVES["unsup"],
-        Backbone(tiny_checkpoint, encoder),
-        texts,
-        settings,
-        work_in(tmp_path / "t"),
-    )
-    config = json.loads((tmp_path / "t" / "config.json").read_text())
+    backbone = Backbone(tiny_checkpoint, encoder)
+    folder = tuned_backbone(OBJECTIVES["unsup"], backbone, texts, settings, tmp_path)
+    config = json.loads((folder / "config.json").read_text())
     assert config["hidden_dropout_prob"] == config["attention_probs_dropout_prob"] == 0.1
-    assert json.loads((tmp_path / "t" / "training.json").read_text())["config"]["dropout"] == 0.3
+    assert json.loads((folder / "training.json").read_text())["config"]["dropout"] == 0.3
 
 
 def test_without_dropout_two_views_are_one(tiny_encoder):

@@ -13,11 +13,10 @@ from scipy.special import expit, softmax
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.metrics.pairwise import paired_cosine_distances
-from toy_runs import GRID, cells_of, grid, hashes_of, numbers, results, run
+from toy_runs import GRID, cells_of, numbers, results
 
 from data.tasks import read_task
 from evaluation.suites.sts import sts_metrics
-from heads import saved
 from heads.saved import SavedHead, load_head
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -26,14 +25,6 @@ from runtime.files import file_digest
 
 NAME = "none-para-cross-frozen-interaction-42"
 KINDS = [("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")]
-
-
-@pytest.fixture(scope="module")
-def finished(tiny_checkpoint, toy_data):
-    before = hashes_of(tiny_checkpoint)
-    folder = grid(tiny_checkpoint, toy_data)
-    assert hashes_of(tiny_checkpoint) == before
-    return folder
 
 
 def opened(folder, name) -> SavedHead:
@@ -47,35 +38,35 @@ def predicted(folder, cell, split) -> tuple[str, list[list[str]]]:
     return header, [line.split(" , ") for line in lines]
 
 
-def test_every_cell_of_the_grid_is_there_once_in_csv_and_json(finished):
-    found = sorted((c.pretrain, c.task, c.encoder, c.tune, c.split) for c in cells_of(finished))
+def test_every_cell_of_the_grid_is_there_once_in_csv_and_json(toy_grid):
+    found = sorted((c.pretrain, c.task, c.encoder, c.tune, c.split) for c in cells_of(toy_grid))
     tunes = ("frozen", "full")
     expected = [(p, t, k, h, "dev") for p in ("none", "sup") for t, k in KINDS for h in tunes]
     assert found == sorted(expected)
-    with (finished / "results.csv").open() as file:
+    with (toy_grid / "results.csv").open() as file:
         rows = list(csv.DictReader(file))
-    for row, cell in zip(rows, results(finished), strict=True):
+    for row, cell in zip(rows, results(toy_grid), strict=True):
         assert row["task"] == cell["task"] and int(row["n"]) == cell["n"]
         for name in ("accuracy", "f1", "pearson", "spearman"):
             value = cell["metrics"][name]
             assert row[name] == ("" if value is None else str(value))
 
 
-def test_prediction_files_are_as_the_course_has_them(finished, toy_data):
+def test_prediction_files_are_as_the_course_has_them(toy_grid, toy_data):
     headers = {"sst": "Sentiment", "para": "Is_Paraphrase", "sts": "Similiary"}
     patterns = {"sst": r"[0-4] ?", "para": r"[01]\.0 ?", "sts": r"[0-5]\.\d+(e-\d+)? ?"}
-    for cell in cells_of(finished):
+    for cell in cells_of(toy_grid):
         splits = read_task(toy_data, cell.task)
         for split in ("dev", "test"):
-            header, fields = predicted(finished, cell, split)
+            header, fields = predicted(toy_grid, cell, split)
             assert header == f"id \t Predicted_{headers[cell.task]} "
             assert [field[0] for field in fields] == [row.id for row in getattr(splits, split)]
             assert all(re.fullmatch(patterns[cell.task], value) for _, value in fields)
 
 
-def test_metrics_are_those_of_scikit_learn_and_scipy_on_the_prediction_files(finished, toy_data):
-    for cell in cells_of(finished):
-        found = np.array([float(value) for _, value in predicted(finished, cell, "dev")[1]])
+def test_metrics_are_those_of_scikit_learn_and_scipy_on_the_prediction_files(toy_grid, toy_data):
+    for cell in cells_of(toy_grid):
+        found = np.array([float(value) for _, value in predicted(toy_grid, cell, "dev")[1]])
         gold = np.array([row.label for row in read_task(toy_data, cell.task).dev], float)
         if cell.task == "sts":
             expected = {"pearson": pearsonr(found, gold)[0], "spearman": spearmanr(found, gold)[0]}
@@ -87,11 +78,11 @@ def test_metrics_are_those_of_scikit_learn_and_scipy_on_the_prediction_files(fin
             assert cell.metrics[name] == pytest.approx(expected.get(name), abs=1e-12), name
 
 
-def test_the_bare_cosine_is_that_of_the_backbone(finished, toy_data):
+def test_the_bare_cosine_is_that_of_the_backbone(toy_grid, toy_data):
     dev = read_task(toy_data, "sts").dev
-    cells = [c for c in cells_of(finished) if c.name.endswith("sts-bi-frozen-interaction-42")]
+    cells = [c for c in cells_of(toy_grid) if c.name.endswith("sts-bi-frozen-interaction-42")]
     for name, cell in zip(("none", "sup-42"), cells, strict=True):
-        folder = str(finished / "backbones" / name)
+        folder = str(toy_grid / "backbones" / name)
         encoder = SentenceEncoder.from_pretrained(folder, "avg", "cpu", "float32")
         expected = sts_metrics(encoder.encode, dev)["spearman"]
         assert cell.metrics["cosine_spearman"] == pytest.approx(expected)
@@ -101,30 +92,30 @@ def test_the_bare_cosine_is_that_of_the_backbone(finished, toy_data):
         assert cell.cls_cosine != pytest.approx(cell.metrics["cosine_spearman"])
 
 
-def test_what_is_needed_to_repeat_the_run_and_to_draw_it_is_there(finished, toy_data):
-    config = json.loads((finished / "config.json").read_text())
+def test_what_is_needed_to_repeat_the_run_and_to_draw_it_is_there(toy_grid, toy_data):
+    config = json.loads((toy_grid / "config.json").read_text())
     assert config["options"]["pretrain"] == ["none", "sup"]
     assert config["options"]["simcse"] == {"max_steps": 4, "eval_steps": 2, "geometry_steps": 2}
     assert config["simcse"]["sup"]["max_steps"] == 4
     assert config["heads"]["sts frozen"]["num_epochs"] == 2
     assert config["sha256"]["sup"] == file_digest(toy_data / "nli_for_simcse.csv")
     assert config["packages"]["torch"] and config["python"] and config["precision"]
-    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (toy_grid / "metrics.jsonl").read_text().splitlines()]
     assert {"sup-42", "sup-sts-cross-frozen-interaction-42"} <= {line["curve"] for line in lines}
 
 
-def test_full_tuning_saves_the_changed_encoder(finished, tiny_checkpoint):
-    model = finished / "models" / "none-sts-cross-full-interaction-42"
+def test_full_tuning_saves_the_changed_encoder(toy_grid, tiny_checkpoint):
+    model = toy_grid / "models" / "none-sts-cross-full-interaction-42"
     tuned, start = (load_file(p / "model.safetensors") for p in (model, tiny_checkpoint))
     name = "encoder.layer.0.attention.self.query.weight"
     assert not np.array_equal(tuned[name], start[name])
     assert SentenceEncoder.from_pretrained(str(model)).encode(["the cat"]).shape == (1, 32)
-    assert not list(finished.rglob("*.pt"))
+    assert not list(toy_grid.rglob("*.pt"))
 
 
-def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
-    for cell in cells_of(finished):
-        head = opened(finished, cell.name)
+def test_saved_heads_predict_what_the_run_wrote(toy_grid, toy_data):
+    for cell in cells_of(toy_grid):
+        head = opened(toy_grid, cell.name)
         assert (head.task.name, head.reader, head.encoder.pooling) == (
             cell.task,
             cell.encoder,
@@ -133,7 +124,7 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
         texts = [example.texts for example in read_task(toy_data, cell.task).dev]
         logits, soft = head.logits(texts), head.soft(texts)
         hard = head.head.predict(torch.from_numpy(logits)).numpy()
-        written = [float(value) for _, value in predicted(finished, cell, "dev")[1]]
+        written = [float(value) for _, value in predicted(toy_grid, cell, "dev")[1]]
         np.testing.assert_allclose(hard, written, atol=1e-4)
         if cell.task == "sst":
             np.testing.assert_allclose(soft, softmax(logits, axis=1), atol=1e-6)
@@ -145,8 +136,8 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
             np.testing.assert_allclose(soft, hard, atol=1e-5)
 
 
-def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, toy_data):
-    head = opened(finished, "none-sts-bi-frozen-interaction-42")
+def test_texts_embedded_first_and_judged_later_have_the_same_logits(toy_grid, toy_data):
+    head = opened(toy_grid, "none-sts-bi-frozen-interaction-42")
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = (head.embed([(text,) for text in side]) for side in zip(*pairs, strict=True))
     np.testing.assert_allclose(head.judge([first, second]), head.logits(pairs), atol=1e-5)
@@ -155,59 +146,33 @@ def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, to
     assert paired_cosine_distances(first, encoded).max() < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (f"heads/{NAME}.safetensors", None, "not a head that a run saved"),
-        (f"heads/{NAME}.safetensors", "x", "not a head that a run saved"),
-        ("config.json", "[]", "not a run's config"),
-        ("backbones/none", None, "gone, the encoder under"),
-    ],
-)
-def test_what_is_missing_or_damaged_is_named_in_one_line(
-    name, content, message, finished, tmp_path
-):
-    shutil.copytree(finished, tmp_path / "run", symlinks=True)
-    # Relative links lead out of the copy; these lead where the originals do.
-    for link in (tmp_path / "run" / "backbones").iterdir():
-        target = (finished / "backbones" / link.name).resolve()
-        link.unlink()
-        link.symlink_to(target)
-    assert opened(tmp_path / "run", NAME).reader == "cross"
-    (tmp_path / "run" / name).unlink()
-    if content is not None:
-        (tmp_path / "run" / name).write_text(content)
-    with pytest.raises(CheckpointError, match=message) as caught:
-        opened(tmp_path / "run", NAME)
+def test_a_damaged_config_beside_a_head_is_named_in_one_line(toy_grid, tmp_path):
+    (tmp_path / "heads").mkdir()
+    shutil.copy(toy_grid / "heads" / f"{NAME}.safetensors", tmp_path / "heads")
+    shutil.copytree(toy_grid / "backbones" / "none", tmp_path / "backbones" / "none")
+    shutil.copy(toy_grid / "config.json", tmp_path)
+    assert opened(tmp_path, NAME).reader == "cross"
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(CheckpointError, match="not a run's config") as caught:
+        opened(tmp_path, NAME)
     assert "\n" not in str(caught.value)
 
 
-def test_settings_of_a_later_version_are_passed_over(finished, monkeypatch):
-    about = saved.read_about(finished / "heads" / f"{NAME}.safetensors")
-    about["config"] = json.dumps(json.loads(about["config"]) | {"joules": 3})
-    monkeypatch.setattr(saved, "read_about", lambda path: about)
-    assert opened(finished, NAME).reader == "cross"
-
-
-def test_the_same_command_again_reuses_everything(
-    finished, tiny_checkpoint, toy_data, monkeypatch, capsys
-):
-    before = results(finished)
+def test_the_same_command_again_reuses_everything(start, toy_grid, monkeypatch, capsys):
+    before = results(toy_grid)
     monkeypatch.setattr(SentenceEncoder, "embed", None)  # calling it would fail
-    assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
-    assert results(finished) == before
+    assert start(toy_grid, *GRID) == 0
+    assert results(toy_grid) == before
     assert capsys.readouterr().out.count("done earlier") == len(before)
 
 
-def test_a_lost_cell_and_a_deleted_head_are_made_again_the_same(
-    finished, tiny_checkpoint, toy_data
-):
-    before = cells_of(finished)
-    head = finished / "heads" / "sup-sts-bi-frozen-interaction-42.safetensors"
+def test_a_lost_cell_and_a_deleted_head_are_made_again_the_same(start, toy_grid):
+    before = cells_of(toy_grid)
+    head = toy_grid / "heads" / "sup-sts-bi-frozen-interaction-42.safetensors"
     tensors = load_file(head)
     head.unlink()
-    (finished / "results.json").write_text(json.dumps(results(finished)[1:]))
-    assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
+    (toy_grid / "results.json").write_text(json.dumps(results(toy_grid)[1:]))
+    assert start(toy_grid, *GRID) == 0
     again = load_file(head)
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
-    assert [numbers(cell) for cell in cells_of(finished)] == [numbers(cell) for cell in before]
+    assert [numbers(cell) for cell in cells_of(toy_grid)] == [numbers(cell) for cell in before]

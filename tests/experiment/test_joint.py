@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 import torch
-from toy_runs import cells_of, hashes_of, run, small
+from toy_runs import cells_of, hashes_of, small
 from transformers import AutoModel
 
 from baselines.isbert import load_tuned
 from data.tasks import read_task
 from experiment.cells import decisive
 from experiment.opening import find_inputs, open_run
-from experiment.settings import Settings, parse_options
+from experiment.settings import Settings
 from heads.saved import load_head
 from report.costs import measure_run
 from report.page.write import write_page
 from report.run_folder import RunFolder
 from run_multitask import contrastive_stage, say_nothing
-from runtime.errors import UserError
 from runtime.files import digest
 from search.encoders import open_cross_encoder
 
@@ -25,9 +24,9 @@ FLAGS += ["--schedule", "sequential", "annealed"]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, tiny_checkpoint, toy_data):
+def finished(start, tmp_path_factory):
     folder = tmp_path_factory.mktemp("joint") / "run"
-    assert run(tiny_checkpoint, toy_data, folder, *FLAGS) == 0
+    assert start(folder, *FLAGS) == 0
     return folder
 
 
@@ -76,10 +75,10 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
     assert score == pytest.approx(predicted[0], abs=1e-4)
 
 
-def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
+def test_the_same_command_again_computes_nothing(start, finished, monkeypatch):
     before = hashes_of(finished / "heads")
     monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
-    assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
+    assert start(finished, *FLAGS) == 0
     assert hashes_of(finished / "heads") == before
 
 
@@ -100,24 +99,6 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
     assert key("sts", "sst") == first
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        ("--schedule sequential", "--tune joint"),
-        ("--remedies replay", "--tune joint"),
-        ("--tune joint --task sst", "--task"),
-        ("--tune joint --task all --remedies pcgrad", "--schedule round-robin"),
-        ("--tune joint --task all --remedies replay --schedule annealed", "sequential"),
-        ("--tune joint --task all --replay-share 0.2", "--remedies replay"),
-    ],
-)
-def test_what_does_not_combine_is_refused_in_one_line(flags, words, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        parse_options(flags.split())
-    last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert stopped.value.code == 2 and words in last
-
-
 def test_settings_of_other_runs_name_the_folders_they_did():
     assert Settings(tune="full").folder() == Settings(tune="full", schedule="annealed").folder()
     folders = {
@@ -125,5 +106,3 @@ def test_settings_of_other_runs_name_the_folders_they_did():
         for remedies in ("none", "replay")
     }
     assert len(folders) == 2
-    with pytest.raises(UserError, match="--tune joint"):
-        Settings(schedule="sequential")

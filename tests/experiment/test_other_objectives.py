@@ -5,7 +5,7 @@ import toy_runs
 from conftest import toy_sentences
 
 from baselines.isbert import InfoEncoder, load_tuned
-from data.nli import NLI_LABELS
+from data.published import NLI_LABELS
 from data.tasks import read_task
 from evaluation.suites.sts import sts_metrics
 from heads.saved import load_head
@@ -45,12 +45,3 @@ def test_every_objective_makes_its_cells(tiny_checkpoint, toy_data, tmp_path, nl
     before = toy_runs.hashes_of(folder.parent / "backbones")
     assert toy_runs.run(*command) == 0
     assert toy_runs.hashes_of(folder.parent / "backbones") == before
-
-
-def test_a_setting_that_an_objective_cannot_follow_is_one_line(
-    tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--pretrain", "ct")
-    assert toy_runs.run(*argv, "--symmetric") == 2
-    error = capsys.readouterr().err
-    assert "--symmetric" in error and error.count("\n") == 1

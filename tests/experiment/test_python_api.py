@@ -28,11 +28,6 @@ def test_what_is_wrong_is_raised(name, error, tiny_checkpoint, toy_data, tmp_pat
         toy_runs.compare(toy_runs.small(*places.values(), tmp_path / "r"))
 
 
-def test_what_ships_is_named_with_how_to_have_the_original():
-    text = plan(find_inputs(parse_options(["--task", "sts"])))
-    assert "--backbone bert-base-uncased" in text and "--data cs224n" in text
-
-
 def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_data, tmp_path):
     lines = []
     grid = {"pretrain": ("none", "sup"), "task": "all", "encoder": ("bi", "cross"), "seeds": 2}
@@ -46,5 +41,8 @@ def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_dat
         "SimCSE: none sup; encoder: frozen; 2 seed(s), interaction features, preset quick",
     ):
         assert said in text, said
-    assert "--backbone bert" not in text and "--data cs224n" not in text
+    # What ships is named with how to have the original.
+    shipped = plan(find_inputs(parse_options(["--task", "sts"])))
+    for hint in ("--backbone bert-base-uncased", "--data cs224n"):
+        assert hint in shipped and hint not in text
     assert not (tmp_path / "r").exists()

@@ -218,7 +218,7 @@ def test_an_interrupted_table_goes_on(tiny, monkeypatch):
     monkeypatch.setattr(reproduce, "execute", execute)
     monkeypatch.setattr(reproduce, "commit_of_code", lambda: "aaa")
     with monkeypatch.context() as patched:
-        patched.setattr(run_multitask, "add_costs_and_page", stop)  # the heads are trained
+        patched.setattr("report.page.write.add_costs_and_page", stop)  # the heads are trained
         assert reproduce.main(words) == 130
     assert len(executed) == 1 and not (folder / "results").exists()
     assert (folder / "README.md").read_text() == PAGE

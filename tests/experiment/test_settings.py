@@ -9,12 +9,14 @@ import pytest
 from baselines.objectives import ALL_OBJECTIVES as TABLE
 from data.tasks import TASKS
 from experiment.settings import OBJECTIVES, PRESET_TABLE, Settings, parse_options
-from heads.config import HeadConfig, head_config
+from heads.config import RATES, HeadConfig, head_config
 from runtime.errors import UserError
 from runtime.options import build_parser, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
-BOTH = ("bi", "cross")
+FULL = {"tune": "full"}
+JOINT = {"tune": "joint", "task": "all"}
+AS_IT_IS = {"tune": "none", "task": "sts"}
 
 
 def test_the_table_of_presets_in_the_help_is_what_they_are():
@@ -77,6 +79,20 @@ def test_single_values_stand_over_the_preset_and_both_under_seed_features_and_po
     assert settings.head_config("sts", "full", 5) == expected
 
 
+def test_rates_are_tried_where_an_encoder_is_tuned_and_none_is_published():
+    assert Settings(tune="last1").rates_to_try("last1") == RATES
+    assert Settings(rates=(1e-3, 1e-4, 1e-3), tune="full").rates_to_try("full") == (1e-4, 1e-3)
+    for settings, tune, rate in (
+        (Settings(tune="last1", preset="report"), "last1", 1e-5),
+        (Settings(tune="full", rates=1e-3), "full", 1e-3),
+        (Settings(tune="full", head={"backbone_learning_rate": 1e-3}), "full", 1e-3),
+        (Settings(**JOINT), "joint-annealed", 5e-4),
+        (Settings(), "frozen", 0.0),
+    ):
+        assert settings.rates_to_try(tune) == ()
+        assert settings.head_config("sts", tune, 1).backbone_learning_rate == rate
+
+
 def test_a_recipes_own_pooling_stands_unless_another_is_asked_for():
     assert Settings().simcse_config("sbert", 1).pooling == "avg"
     assert Settings(pooling="cls").simcse_config("sbert", 1).pooling == "cls"
@@ -117,6 +133,24 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"head": {"epochs": 3}}, "head: unknown setting 'epochs'; one of num_epochs"),
         ({"simcse": {"temperature": 0.0}}, "--temperature 0.0: expected a number"),
         ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
+        ({"rates": 0}, "--rates 0: expected a number from"),
+        ({"rates": (1e-4, 1e-3)}, "--rates: nothing reads it; add --tune full"),
+        (FULL | {"rates": 1e-4, "head": {"backbone_learning_rate": 1.0}}, "twice; leave one out"),
+        ({"train_rows": "9"}, "--train-rows 9: expected 10 or more, or all"),
+        ({"train_rows": "many"}, "expected 10 or more, or all"),
+        (
+            JOINT | {"train_rows": "12"},
+            "heads of one task each; leave out --tune joint",
+        ),
+        ({"schedule": "sequential"}, "nothing reads them; add --tune joint"),
+        ({"remedies": "replay"}, "nothing reads them; add --tune joint"),
+        ({"tune": "joint", "task": "sst"}, "--tune joint: sst is one task; give --task several"),
+        (JOINT | {"remedies": "pcgrad"}, "--remedies pcgrad: needs --schedule round-robin"),
+        (JOINT | {"remedies": "replay"}, "--remedies replay: needs --schedule sequential"),
+        (JOINT | {"joint": {"replay_share": 0.2}}, "--replay-share: nothing reads it; add --rem"),
+        (AS_IT_IS | {"encoder": "bi"}, "a published head reads joined pairs; --encoder cross"),
+        (AS_IT_IS | {"pretrain": "unsup"}, "encoder as it was published; --pretrain none"),
+        (AS_IT_IS | {"train_rows": "10"}, "--tune none: trains on no rows; leave out --train-rows"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line_that_names_it(given, said):

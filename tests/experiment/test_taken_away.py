@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from conftest import toy_sentences
-from toy_runs import cells_of, grid
+from toy_runs import cells_of
 
 import heads
 from baselines.isbert import InfoEncoder, TokenFeatures
@@ -21,11 +21,6 @@ from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
 
-@pytest.fixture(scope="module")
-def finished(tiny_checkpoint, toy_data):
-    return grid(tiny_checkpoint, toy_data)
-
-
 def written(folder, name, task, split="dev") -> list[float]:
     """Return the predictions that the run itself wrote."""
     path = folder / "predictions" / name / f"{task}-{split}-output.csv"
@@ -34,18 +29,18 @@ def written(folder, name, task, split="dev") -> list[float]:
 
 @pytest.mark.parametrize("cell", ["sst", "para", "none-sts-cross-full-interaction-42"])
 def test_a_file_of_texts_gets_the_runs_own_predictions(
-    finished, toy_data, tmp_path, cell, capsys, monkeypatch
+    toy_grid, toy_data, tmp_path, cell, capsys, monkeypatch
 ):
     monkeypatch.setattr("heads.predict.PIECE", 7)
-    found = find_cell(finished, cell)
+    found = find_cell(toy_grid, cell)
     task = TASKS[found.task]
     rows = read_task(toy_data, task.name).dev
     named = split_file(toy_data, task, "dev")
     bare = tmp_path / "bare.tsv"
     bare.write_text("".join("\t".join(row.texts) + "\n\n" for row in rows), "utf-8")
     out = tmp_path / "new" / "out.tsv"
-    expected = written(finished, found.name, task.name)
-    words = ["predict", str(finished), "--cell", cell, "--device", "cpu"]
+    expected = written(toy_grid, found.name, task.name)
+    words = ["predict", str(toy_grid), "--cell", cell, "--device", "cpu"]
     assert main([*words, str(named), "--out", str(out)]) == 0
     assert main([*words, str(bare)]) == 0
     printed = capsys.readouterr()
@@ -64,12 +59,12 @@ def test_a_file_of_texts_gets_the_runs_own_predictions(
             assert soft.argmax(axis=0).tolist() == expected
             np.testing.assert_allclose(soft.sum(axis=0), 1, atol=1e-5)
 
-    again = heads.load(finished, cell, "cpu").predict([row.texts for row in rows])
+    again = heads.load(toy_grid, cell, "cpu").predict([row.texts for row in rows])
     np.testing.assert_allclose(again, expected, atol=1e-5)
 
 
-def test_a_script_may_give_single_texts_and_none_at_all(finished, toy_data):
-    head = heads.load(str(finished), "sst", "cpu")
+def test_a_script_may_give_single_texts_and_none_at_all(toy_grid, toy_data):
+    head = heads.load(str(toy_grid), "sst", "cpu")
     texts = [row.texts[0] for row in read_task(toy_data, "sst").dev]
     assert head.predict(texts).tolist() == head.predict([(text,) for text in texts]).tolist()
     assert len(head.predict([])) == 0
@@ -77,10 +72,10 @@ def test_a_script_may_give_single_texts_and_none_at_all(finished, toy_data):
         head.predict(["a", ("a", "b")])
 
 
-def test_the_best_cell_is_the_one_that_scores_best_on_dev(finished):
-    cells = [cell for cell in cells_of(finished) if cell.task == "sts" and cell.split == "dev"]
+def test_the_best_cell_is_the_one_that_scores_best_on_dev(toy_grid):
+    cells = [cell for cell in cells_of(toy_grid) if cell.task == "sts" and cell.split == "dev"]
     scores = {cell.name: cell.metrics["pearson"] for cell in cells}
-    assert find_cell(finished, "sts").name == max(scores, key=lambda name: scores[name] or -2)
+    assert find_cell(toy_grid, "sts").name == max(scores, key=lambda name: scores[name] or -2)
 
 
 BI = [
@@ -92,19 +87,19 @@ BI = [
 
 @pytest.mark.parametrize("name", BI)
 def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_program_predicts(
-    finished, toy_data, tmp_path, name
+    toy_grid, toy_data, tmp_path, name
 ):
     SentenceTransformer = pytest.importorskip("sentence_transformers").SentenceTransformer
     out = tmp_path / "taken"
     for _ in range(2):  # the second time it replaces what the first one wrote
-        assert main(["export", str(finished), "--cell", name, "--out", str(out)]) == 0
-    head = heads.load(finished, name, "cpu")
+        assert main(["export", str(toy_grid), "--cell", name, "--out", str(out)]) == 0
+    head = heads.load(toy_grid, name, "cpu")
     texts = toy_sentences(20, 5)
     theirs = SentenceTransformer(str(out), device="cpu")
     np.testing.assert_allclose(theirs.encode(texts), head.encoder.encode(texts), atol=1e-5)
 
     card = (out / "README.md").read_text()
-    cell = next(cell for cell in cells_of(finished) if cell.name == name)
+    cell = next(cell for cell in cells_of(toy_grid) if cell.name == name)
     metric = TASKS[cell.task].main_metric
     score, around = cell.metrics[metric], cell.interval[metric]
     assert f"{score:.3f}" + (f" [{around['low']:.3f}, " if around else " |") in card
@@ -116,20 +111,20 @@ def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_prog
     assert float(told["prediction"][0]) == pytest.approx(head.predict([example])[0], abs=1e-5)
 
 
-def test_a_head_on_embeddings_side_by_side_gets_them_with_their_lengths(finished, tmp_path):
+def test_a_head_on_embeddings_side_by_side_gets_them_with_their_lengths(toy_grid, tmp_path):
     name = "none-sts-bi-full-interaction-42"
-    head = heads.load(finished, name, "cpu")
+    head = heads.load(toy_grid, name, "cpu")
     head.encoder.normalize = True
     for form, length in ("concat", None), ("interaction", 1.0):
         features = dataclasses.replace(head.features, form=form)
         taken = dataclasses.replace(head, features=features)
-        export_folder(find_cell(finished, name), taken, tmp_path / form)
+        export_folder(find_cell(toy_grid, name), taken, tmp_path / form)
         own = SentenceEncoder.from_pretrained(str(tmp_path / form), device="cpu")
         assert own.normalize is (length == 1.0) and head.encoder.normalize
 
 
-def test_what_cannot_be_exported_is_told_in_one_line(finished, tmp_path, capsys):
-    words = ["export", str(finished), "--cell"]
+def test_what_cannot_be_exported_is_told_in_one_line(toy_grid, tmp_path, capsys):
+    words = ["export", str(toy_grid), "--cell"]
     out = tmp_path / "out"
     assert main([*words, "none-sts-cross-full-interaction-42", "--out", str(out)]) == 2
     told = "CrossEncoder has no head on interaction features; train with --features cls, or give"
@@ -143,10 +138,10 @@ def test_what_cannot_be_exported_is_told_in_one_line(finished, tmp_path, capsys)
     assert f"error: {tmp_path}: is a folder; name a file" in capsys.readouterr().err
     assert main([*words, "sst", "--out", str(tmp_path)]) == 2
     assert "exists and is no checkpoint" in capsys.readouterr().err
-    head = heads.load(finished, BI[-1], "cpu")
+    head = heads.load(toy_grid, BI[-1], "cpu")
     head = dataclasses.replace(head, encoder=InfoEncoder.around(head.encoder, TokenFeatures(32)))
     with pytest.raises(UserError, match=r"no form of IS-BERT's convolutions"):
-        export_folder(find_cell(finished, BI[-1]), head, out)
+        export_folder(find_cell(toy_grid, BI[-1]), head, out)
     if all(importlib.util.find_spec(package) for package in PACKAGES):
         with pytest.raises(UserError, match="no graph is made of this kind of encoder"):
             write_graph(head, out)
@@ -160,33 +155,33 @@ WRONG = {
     "one field": (PAIR + "the cat\n", "one field.tsv:2: 1 tab-separated field(s), expected 2"),
     "three": (PAIR + "a\tb\tc\n", "three.tsv:2: 3 tab-separated field(s), expected 2"),
     "half a header": ("id\tsentence1\nx\ta\n", "half a header.tsv:1: no column 'sentence2'"),
-    "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated fields"),
+    "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated field(s)"),
     "Latin-1": (PAIR.encode() + b"caf\xe9\tb\n", "Latin-1.tsv:2: byte 0xe9 is not valid UTF-8"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_file_that_cannot_be_read_is_told_by_line_and_nothing_is_written(
-    finished, tmp_path, capsys, name
+    toy_grid, tmp_path, capsys, name
 ):
     content, told = WRONG[name]
     path, out = tmp_path / f"{name}.tsv", tmp_path / "out.tsv"
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert main(["predict", str(finished), str(path), "--cell", "sts", "--out", str(out)]) == 2
+    assert main(["predict", str(toy_grid), str(path), "--cell", "sts", "--out", str(out)]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("error: ") and told in error and not out.exists()
-    assert main(["predict", str(finished), str(path), "--cell", "sts"]) == 2
+    assert main(["predict", str(toy_grid), str(path), "--cell", "sts"]) == 2
     assert capsys.readouterr().out == ""
 
 
-def test_a_run_without_the_cell_says_which_it_has(finished, tmp_path):
+def test_a_run_without_the_cell_says_which_it_has(toy_grid, tmp_path):
     with pytest.raises(
         UserError, match=r"no finished cell 'none-sts'; it has .*-sst-.*, none-sts-"
     ):
-        find_cell(finished, "none-sts")
+        find_cell(toy_grid, "none-sts")
     with pytest.raises(UserError, match="several tasks; give --cell sst or --cell para or"):
-        find_cell(finished, None)
+        find_cell(toy_grid, None)
     with pytest.raises(UserError, match=r"no results\.json in it; give the folder of a run"):
         find_cell(tmp_path, None)
     (tmp_path / "results.json").write_text(json.dumps([{"task": "sts"}]))

@@ -1,7 +1,7 @@
 """Heads on parts of the labels: nested rows, names, shared embeddings, curves."""
 
 import pytest
-from toy_runs import cells_of, numbers, run
+from toy_runs import cells_of, numbers
 
 from data.examples import Sentence, SentencePair
 from data.selection import nested_rows
@@ -11,11 +11,11 @@ SIZES = ["--train-rows", "12", "24", "all"]
 
 
 @pytest.fixture(scope="module")
-def folders(tiny_checkpoint, toy_data, tmp_path_factory):
+def folders(start, tmp_path_factory):
     """A run of three sizes, and one of all rows, in caches of their own."""
     root = tmp_path_factory.mktemp("rows")
-    assert run(tiny_checkpoint, toy_data, root / "few" / "a", *WORDS, *SIZES) == 0
-    assert run(tiny_checkpoint, toy_data, root / "all" / "a", *WORDS) == 0
+    assert start(root / "few" / "a", *WORDS, *SIZES) == 0
+    assert start(root / "all" / "a", *WORDS) == 0
     return root / "few" / "a", root / "all" / "a"
 
 
@@ -54,34 +54,12 @@ def test_sizes_have_names_of_their_own_and_share_what_a_frozen_encoder_read(fold
     assert len(set(scores.values())) == 3
 
 
-def test_the_verdict_is_on_all_rows_and_the_curves_are_told_and_drawn(
-    folders, tiny_checkpoint, toy_data, capsys
-):
+def test_the_verdict_is_on_all_rows_and_the_curves_are_told_and_drawn(start, folders, capsys):
     few, _ = folders
-    assert run(tiny_checkpoint, toy_data, few, *WORDS, *SIZES) == 0  # everything is reused
+    assert start(few, *WORDS, *SIZES) == 0  # everything is reused
     out = capsys.readouterr().out
     assert "12rows: done earlier" in out and "| labels |" in out
     assert "STS (no SimCSE, frozen encoder): the" in out
     page = (few / "report.html").read_text(encoding="utf-8")
     assert "Learning curves: " in page and page.count("by number of labels") >= 1
     assert "12rows" not in (few / "comparisons.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--train-rows", "9"], "expected 10 or more, or all"),
-        (["--train-rows", "many"], "expected 10 or more, or all"),
-        (["--train-rows", "49"], "sts has 48 to train on"),
-        (["--train-rows", "12", "--task", "all", "--tune", "joint"], "leave out --tune joint"),
-    ],
-)
-def test_what_cannot_be_trained_on_is_one_line(
-    words, said, tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    try:
-        code = run(tiny_checkpoint, toy_data, tmp_path / "a", "--task", "sts", *words)
-    except SystemExit as end:
-        code = end.code
-    assert code == 2 and said in capsys.readouterr().err
-    assert not (tmp_path / "a").exists()

@@ -15,6 +15,24 @@ from report.__main__ import main as report_main
 from report.run_folder import RunFolder
 from runtime.files import file_digest
 
+STS = ["--task", "sts"]
+
+
+@pytest.fixture(scope="module")
+def finished(start, tiny_checkpoint, tmp_path_factory):
+    """The folder of runs, caches and encoders that a run on STS leaves."""
+    runs = tmp_path_factory.mktemp("variants") / "runs"
+    before = hashes_of(tiny_checkpoint)
+    assert start(runs / "r", *STS) == 0
+    assert hashes_of(tiny_checkpoint) == before
+    return runs
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A finished run that a test may change."""
+    return shutil.copytree(finished, tmp_path / "runs", symlinks=True) / "r"
+
 
 @pytest.mark.parametrize(
     ("flags", "said"),
@@ -25,18 +43,16 @@ from runtime.files import file_digest
         (["--encoder", "bi", "cross"], "--encoder: bi there, bi cross now"),
     ],
 )
-def test_another_command_is_refused_in_the_folder_and_named(
-    flags, said, tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
-    assert run(*argv) == 0
-    before = hashes_of(tmp_path)
-    assert run(*argv, *flags) == 2
+def test_another_command_is_refused_in_the_folder_and_named(flags, said, finished, start, capsys):
+    before = hashes_of(finished)
+    assert start(finished / "r", *STS, *flags) == 2
     error = capsys.readouterr().err
     assert f"r: made by another command ({said}); give another --run-dir" in error
-    assert hashes_of(tmp_path) == before
-    # What changes no number is no other command.
-    assert run(*argv, "--resume", "--cost-seconds", "0.01") == 0
+    assert hashes_of(finished) == before
+
+
+def test_what_changes_no_number_is_no_other_command(folder, start):
+    assert start(folder, *STS, "--resume", "--cost-seconds", "0.01") == 0
 
 
 def change_score(folder):
@@ -58,67 +74,55 @@ def change_prediction(folder):
         (change_prediction, "sts-dev-output.csv has changed; delete", 2),
     ],
 )
-def test_results_that_were_edited_are_never_shown(
-    change, said, again, tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
-    assert run(*argv) == 0
-    before = results(tmp_path / "r")
-    change(tmp_path / "r")
-    assert report_main(["html", str(tmp_path / "r")]) == 2
+def test_results_that_were_edited_are_never_shown(change, said, again, folder, start, capsys):
+    before = results(folder)
+    change(folder)
+    assert report_main(["html", str(folder)]) == 2
     assert said in capsys.readouterr().err
     # The command itself writes what was measured, or says what to delete.
-    assert run(*argv) == again
-    assert results(tmp_path / "r") == before or again
+    assert start(folder, *STS) == again
+    assert results(folder) == before or again
     assert ("has changed; delete the folder" in capsys.readouterr().err) == bool(again)
 
 
-def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(
-    tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
-    before = hashes_of(tmp_path)
-    with RunFolder(tmp_path / "r").alone():
-        assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
+def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(finished, start, capsys):
+    before = hashes_of(finished)
+    with RunFolder(finished / "r").alone():
+        assert start(finished / "r", *STS) == 2
     assert "another command is writing into it" in capsys.readouterr().err
-    assert hashes_of(tmp_path) == before
+    assert hashes_of(finished) == before
 
 
-def test_deleted_predictions_of_a_finished_run_are_made_again(tiny_checkpoint, toy_data, tmp_path):
+def test_deleted_predictions_of_a_finished_run_are_made_again(folder, start):
     """Those of the unlabelled test rows, too, which no cell of the results stands for."""
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
     for split in ("dev", "test"):
-        (path,) = (tmp_path / "r" / "predictions").rglob(f"sts-{split}-output.csv")
+        (path,) = (folder / "predictions").rglob(f"sts-{split}-output.csv")
         before = path.read_bytes()
         path.unlink()
-        assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+        assert start(folder, *STS) == 0
         assert path.read_bytes() == before
 
 
-def test_an_encoder_tuned_with_other_threads_is_said_to_be(
-    tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    argv = ["--pretrain", "sup", "--task", "sts", "--threads"]
+def test_an_encoder_tuned_with_other_threads_is_said_to_be(start, tmp_path, capsys):
     threads = torch.get_num_threads()
     try:
-        for count, said in (("1", False), ("2", True)):
-            assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, count) == 0
+        for count in ("1", "2"):
+            assert start(tmp_path / "r", *STS, "--pretrain", "sup", "--threads", count) == 0
             told = "tuned with 1 threads, this run has 2" in capsys.readouterr().out
-            assert told == said
+            assert told == (count == "2")
     finally:
         torch.set_num_threads(threads)
 
 
-def test_foreign_files_in_a_tuned_encoders_folder_stay(tiny_checkpoint, toy_data, tmp_path):
-    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--tune", "full")
-    assert run(*argv) == 0
+def test_foreign_files_in_a_tuned_encoders_folder_stay(start, tmp_path):
+    assert start(tmp_path / "r", *STS, "--tune", "full") == 0
     (model,) = (tmp_path / "r" / "models").iterdir()
     (model / "notes.txt").write_text("precious")
-    assert run(*argv) == 0
+    assert start(tmp_path / "r", *STS, "--tune", "full") == 0
     assert (model / "notes.txt").read_text() == "precious"
 
 
-def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
+def test_pairs_are_read_in_both_orders(start, toy_data, tmp_path, monkeypatch):
     read = []
 
     def fitted(encoder, head_tasks, *rest, **more):
@@ -127,11 +131,11 @@ def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monk
 
     monkeypatch.setattr("heads.train.fit_heads", fitted)
     argv = ["--task", "sts", "sst", "--encoder", "cross", "--both-orders"]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    assert start(tmp_path / "r", *argv) == 0
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])
     # With few labels the rows are chosen among all, of which single texts have no second order.
-    assert run(tiny_checkpoint, toy_data, tmp_path / "few", *argv, "--train-rows", "30") == 0
+    assert start(tmp_path / "few", *argv, "--train-rows", "30") == 0
     assert sorted(len(rows) for rows in read[2:]) == [30, 60]
 
 
@@ -154,9 +158,9 @@ def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_da
         ["--pooling", "cls", "--simcse-batch-size", "2", "--hard-negative-weight", "2"],
     ],
 )
-def test_variants_run_to_the_end(flags, tiny_checkpoint, toy_data, tmp_path):
+def test_variants_run_to_the_end(flags, start, tmp_path):
     argv = ["--pretrain", "unsup", "sup", "--task", "sts", *flags]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    assert start(tmp_path / "r", *argv) == 0
     # The tuned encoder says how it is to be pooled.
     tuned = SentenceEncoder.from_pretrained(str(tmp_path / "r" / "backbones" / "sup-42"))
     assert tuned.stated_pooling == flags[1]
@@ -164,20 +168,18 @@ def test_variants_run_to_the_end(flags, tiny_checkpoint, toy_data, tmp_path):
         assert cell.metrics["pearson"] is None or -1 <= cell.metrics["pearson"] <= 1
 
 
-def test_a_few_pairs_without_hard_negatives_are_trained_on(tiny_checkpoint, toy_data, tmp_path):
+def test_a_few_pairs_without_hard_negatives_are_trained_on(start, tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("sent0,sent1\n" + 2 * "the cat,a cat\n")
     argv = ["--pretrain", "sup", "--sup-data", str(path), "--task", "sts"]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    assert start(tmp_path / "r", *argv) == 0
 
 
-def test_a_damaged_results_file_is_refused_not_overwritten(
-    tiny_checkpoint, toy_data, tmp_path, capsys
-):
+def test_a_damaged_results_file_is_refused_not_overwritten(start, tmp_path, capsys):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "results.json").write_text('[{"half": ')
     (tmp_path / "r" / "config.json").write_text('{"options": {}}')
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
+    assert start(tmp_path / "r", "--task", "sts") == 2
     assert "version 1.0 or earlier" in capsys.readouterr().err
     assert (tmp_path / "r" / "results.json").read_text() == '[{"half": '
     assert (tmp_path / "r" / "config.json").read_text() == '{"options": {}}'
@@ -201,8 +203,8 @@ def test_a_chosen_pooling_needs_nothing_of_the_backbones_own(tiny_encoder, toy_d
     assert run(tmp_path / "bert", toy_data, tmp_path / "r", *argv) == 0
 
 
-def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
+def test_predictions_are_never_nan(start, tmp_path):
     argv = ["--task", "sts", "--head-lr", "1e12", "--head-epochs", "1", "--head-batch-size", "999"]
-    run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
+    start(tmp_path / "r", *argv)
     for path in (tmp_path / "r").rglob("*-output.csv"):
         assert "nan" not in path.read_text()

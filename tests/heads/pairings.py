@@ -1,10 +1,11 @@
-"""Every task with each reader of its texts, and a few examples of a task."""
+"""Every task with each reader of its texts, a few examples of a task, and a head fitted to them."""
 
 from conftest import toy_sentences
 
 from data.examples import Sentence, SentencePair
-from data.tasks import TASKS
-from heads.config import READERS
+from data.tasks import TASKS, Splits
+from heads.config import READERS, HeadConfig
+from heads.train import FittedHead, HeadTask, fit_heads
 
 H = 32
 READINGS = [
@@ -25,3 +26,14 @@ def examples(task: str, count: int = 8):
 def zero(predictions) -> float:
     """Score nothing: the first epoch stays the best."""
     return 0.0
+
+
+def fit(
+    encoder, cache, splits, score=zero, task="sts", reader="bi", how=None, **config
+) -> FittedHead:
+    """Return the head of a task; `how`: arguments of `fit_heads`."""
+    if not isinstance(splits, Splits):
+        splits = Splits(splits, splits, [])
+    head_task = HeadTask(task, reader, HeadConfig(**config), splits, score)
+    (fitted,) = fit_heads(encoder, [head_task], cache, **how or {})
+    return fitted

@@ -10,22 +10,18 @@ from heads.features import FEATURES, BiFeatures, CrossFeatures, unit_rms
 from heads.inputs import LiveInputs, inputs_of
 
 
-def test_interaction_features_are_u_v_difference_and_product():
-    u, v = torch.randn(3, H), torch.randn(3, H)
+def test_the_forms_of_features():
+    """Of `interaction` u, v, difference and product at unit size; `concat` is the report's."""
+    u, v, parts = torch.randn(3, H), torch.randn(3, H), torch.randn(3, 3, H)
+    assert torch.equal(BiFeatures("concat").combine([u, v]), torch.cat([u, v], dim=1))
+    assert torch.equal(BiFeatures("concat").combine([u]), u)
+    assert torch.equal(CrossFeatures("concat").combine([parts]), parts[:, 0])
     features = BiFeatures("interaction").combine([u, v])
     u, v = unit_rms(u), unit_rms(v)
     torch.testing.assert_close(features, torch.cat([u, v, (u - v).abs(), u * v], dim=1))
     cosine = torch.nn.functional.cosine_similarity(u, v)
     torch.testing.assert_close((u * v).mean(dim=1), cosine)
     torch.testing.assert_close(u.pow(2).mean(dim=1), torch.ones(3))
-
-
-def test_concat_features_are_the_reports():
-    u, v = torch.randn(3, H), torch.randn(3, H)
-    assert torch.equal(BiFeatures("concat").combine([u, v]), torch.cat([u, v], dim=1))
-    assert torch.equal(BiFeatures("concat").combine([u]), u)
-    parts = torch.randn(3, 3, H)
-    assert torch.equal(CrossFeatures("concat").combine([parts]), parts[:, 0])
 
 
 def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments(tiny_encoder):

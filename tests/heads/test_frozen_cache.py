@@ -20,10 +20,9 @@ def test_cache_encodes_each_distinct_text_once_and_is_reused(tiny_encoder, tmp_p
         tiny_encoder, "embed", lambda batch: encoded.append(len(batch)) or embed(batch)
     )
     pairs = [SentencePair("1", "the cat", "a dog"), SentencePair("2", "a dog", "the cat")]
+    given = tiny_encoder, {"": pairs}, BI, "frozen", tmp_path
     for _ in range(2):
-        inputs = inputs_of(
-            tiny_encoder, {"": pairs}, BI, "frozen", tmp_path, fingerprint="weights"
-        )[""]
+        inputs = inputs_of(*given, fingerprint="weights")[""]
     assert sum(encoded) == 2
     swapped = inputs.batch(np.array([0, 1]))
     assert torch.equal(swapped[0, :H], swapped[1, H:])

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 import torch
-from killable import encoder_of
+from killable import assert_same_weights, encoder_of
 from ranks import on_two_ranks
 from torch import nn
 
@@ -116,11 +116,6 @@ def learners(data, *tasks, config=JOINT):
     ]
 
 
-def assert_same(module, other):
-    expected = other.state_dict()
-    assert all(torch.equal(tensor, expected[n]) for n, tensor in module.state_dict().items())
-
-
 def test_one_tasks_sequence_is_its_own_training(tiny_encoder, toy_data, tmp_path):
     """With one task to learn, all is as `--tune full` does it, to the last digit."""
     jointly, alone = tiny_encoder.clone(), tiny_encoder.clone()
@@ -130,11 +125,10 @@ def test_one_tasks_sequence_is_its_own_training(tiny_encoder, toy_data, tmp_path
     (head_task,) = learners(toy_data, "sts", config=FULL)
     head_task = replace(head_task, dev_score=lambda p: float(next(rising)))
     (expected,) = fit_heads(alone, [head_task], tmp_path)
-    assert_same(jointly.model, alone.model)
-    assert_same(found.head, expected.head)
-    for split in ("dev", "test"):
-        assert np.array_equal(found.predictions[split], expected.predictions[split])
-        assert np.array_equal(found.before[split], expected.predictions[split])
+    assert_same_weights(jointly.model, alone.model)
+    assert_same_weights(found.head, expected.head)
+    np.testing.assert_equal(found.predictions, expected.predictions)
+    np.testing.assert_equal(found.before, expected.predictions)
 
 
 def test_later_tasks_change_the_encoder_and_leave_earlier_heads_alone(
@@ -143,7 +137,7 @@ def test_later_tasks_change_the_encoder_and_leave_earlier_heads_alone(
     config, one, two = JointConfig("sequential"), tiny_encoder.clone(), tiny_encoder.clone()
     (first,) = fit_heads(one, learners(toy_data, "sts"), tmp_path, joint=config)
     both = fit_heads(two, learners(toy_data, "sts", "sst"), tmp_path, joint=config)
-    assert_same(both[0].head, first.head)
+    assert_same_weights(both[0].head, first.head)
     assert np.array_equal(both[0].before["dev"], first.predictions["dev"])
     assert not np.array_equal(both[0].before["dev"], both[0].predictions["dev"])
     before, after = one.model.state_dict(), two.model.state_dict()
@@ -206,13 +200,9 @@ SLOW = replace(JOINT, dropout=0.0, backbone_dropout=0.0, backbone_learning_rate=
 def jointly(checkpoint, data, config):
     """Return for each task the dev predictions, and the weights of its head."""
     head_tasks = learners(data, "sst", "sts", "para", config=SLOW)
-    return [
-        (
-            fitted.predictions["dev"],
-            nn.utils.parameters_to_vector(fitted.head.parameters()).detach(),
-        )
-        for fitted in fit_heads(encoder_of(checkpoint), head_tasks, data, joint=config)
-    ]
+    fitted_heads = fit_heads(encoder_of(checkpoint), head_tasks, data, joint=config)
+    weights = [nn.utils.parameters_to_vector(f.head.parameters()).detach() for f in fitted_heads]
+    return [(f.predictions["dev"], w) for f, w in zip(fitted_heads, weights, strict=True)]
 
 
 def test_two_ranks_train_jointly_as_one_does(tiny_checkpoint, toy_data, tmp_path):

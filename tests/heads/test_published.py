@@ -11,16 +11,15 @@ import pytest
 import torch
 from families import checkpoint, transformers
 from killable import encoder_of
-from pairings import examples, zero
+from pairings import examples, fit
 from safetensors.torch import load_file, save_file
 
-from data.tasks import TASKS, Splits
-from heads.config import HeadConfig, JointConfig
+from data.tasks import TASKS
+from heads.config import JointConfig
 from heads.features import FEATURES
 from heads.heads import build_head
 from heads.published import load_classifier, published_classifier, to_classifier
 from heads.saved import SavedHead
-from heads.train import HeadTask, fit_heads
 from minbert.classifier import write_classifier
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -167,19 +166,13 @@ def test_the_loss_of_a_published_score_is_smallest_at_the_labels(made):
 def test_a_training_begins_with_the_published_head(made, joint, tmp_path):
     expected = opened(made("bert", 1), "sts")
     rows = examples("sts", 8)
-    config = HeadConfig(
-        tune="joint" if joint else "frozen",
-        features="cls",
-        num_epochs=int(joint),
-        learning_rate=1e-12,
-    )
-    head_task = HeadTask("sts", "cross", config, Splits(rows, rows, []), zero)
     # For no epoch, unless jointly: as it was published.
-    schedule = JointConfig("sequential") if joint else None
-    (fitted,) = fit_heads(encoder_of(made("bert", 1)), [head_task], tmp_path, joint=schedule)
-    np.testing.assert_allclose(
-        fitted.predictions["dev"], expected.predict([row.texts for row in rows]), atol=1e-5
-    )
+    config = {"tune": "joint" if joint else "frozen", "num_epochs": int(joint)}
+    config |= {"features": "cls", "learning_rate": 1e-12}
+    how = {"joint": JointConfig("sequential") if joint else None}
+    fitted = fit(encoder_of(made("bert", 1)), tmp_path, rows, reader="cross", how=how, **config)
+    scores = expected.predict([row.texts for row in rows])
+    np.testing.assert_allclose(fitted.predictions["dev"], scores, atol=1e-5)
 
 
 def test_what_is_no_such_head_is_told_in_one_line(made, tmp_path, tiny_encoder):

@@ -90,21 +90,18 @@ def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
         return task_metrics("sts", predictions, labels)["pearson"]
 
     head_task = HeadTask("sts", reader, config, splits, score)
-    best, where = -2.0, (0.0, 0)
     for rate in RATES:
-        records = []
 
-        def noted(predictions, records=records):
-            records.append(predictions.copy())
+        def noted(predictions, rate=rate):
+            epoch = 1 + sum(key[0] == rate for key in seen)
+            seen[rate, epoch] = predictions.copy()
             return score(predictions)
 
         at_rate = replace(config, backbone_learning_rate=rate)
         candidate = replace(head_task, config=at_rate, dev_score=noted)
         fit_heads(encoder.clone(), [candidate], tmp_path)
-        for epoch, predictions in enumerate(records, start=1):
-            seen[rate, epoch] = predictions
-            if score(predictions) > best:
-                best, where = score(predictions), (rate, epoch)
+    where = max(seen, key=lambda key: score(seen[key]))  # the first of equals
+    best = score(seen[where])
 
     weights = encoder.fingerprint()
     given = {"made_of": {"data": "a"}, "cache": tmp_path / "trials"}

@@ -54,20 +54,26 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
     for path in (foreign, tmp_path / "absent.safetensors", tiny_checkpoint / "model.safetensors"):
         with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(path)
-    for task, reader, named in ("sudoku", "bi", "sudoku"), ("sst", "tri", "tri"):
-        save_file({"x": torch.zeros(1)}, foreign, {"task": task, "encoder": reader, "config": "{}"})
-        with pytest.raises(CheckpointError, match=named):
+    about = {"task": "sst", "encoder": "bi", "pretrain": "sup", "config": "{}"}
+    for name, value in ("task", "sudoku"), ("encoder", "tri"), ("config", "[]"):
+        save_file({"x": torch.zeros(1)}, foreign, about | {name: value})
+        with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(foreign)
+    del about["pretrain"]  # as in 0.14.0
+    save_file({"x": torch.zeros(1)}, foreign, about)
+    with pytest.raises(CheckpointError, match=r"not a head that a run saved .*pretrain"):
+        read_head(foreign)
 
 
 def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_encoder):
-    """Heads of 0.14.0 name their contrastive stage in the file's name alone."""
     tiny_encoder.save(tmp_path / "backbones" / "sup-1")
     path = tmp_path / "heads" / "sup-sts-cross-1.safetensors"
     path.parent.mkdir()
-    about = {"task": "sts", "encoder": "cross", "config": '{"seed": 1, "of a later version": 0}'}
+    about = {"task": "sts", "encoder": "cross", "pretrain": "sup"}
+    about["config"] = '{"seed": 1, "of a later version": 0}'
     save_file({"x": torch.zeros(1)}, path, about)
     with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):
         load_head(path, "cpu", "float32")
     with pytest.raises(CheckpointError, match=r"gone, the encoder under a head; delete .*h\.s"):
-        load_head(path.rename(path.parent / "h.safetensors"), "cpu", "float32")
+        save_file({"x": torch.zeros(1)}, path.parent / "h.safetensors", about | {"pretrain": "ct"})
+        load_head(path.parent / "h.safetensors", "cpu", "float32")

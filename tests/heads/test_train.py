@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from killable import Killed, encoder_of
-from pairings import examples, zero
+from killable import Killed, assert_same_weights, encoder_of, weights_of
+from pairings import examples, fit, zero
 
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
-from heads.config import HeadConfig, JointConfig, head_config
+from heads.config import HeadConfig, JointConfig
 from heads.train import HeadTask, HeadTrainer, fit_heads
 
 
@@ -23,61 +23,55 @@ from heads.train import HeadTask, HeadTrainer, fit_heads
 )
 def test_every_head_overfits_eight_examples(task, reader, tune, epochs, tiny_encoder, tmp_path):
     rows = examples(task)
-    config = HeadConfig(
-        tune=tune,
-        learning_rate=1e-2,
-        backbone_learning_rate=1e-3,
-        num_epochs=epochs,
-        batch_size=4,
-        dropout=0.0,
-    )
+    config = {"learning_rate": 1e-2, "backbone_learning_rate": 1e-3, "batch_size": 4}
+    config |= {"tune": tune, "num_epochs": epochs, "dropout": 0.0}
     labels = np.array([row.label for row in rows], float)
 
     def score(predictions):
         return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
 
-    head_task = HeadTask(task, reader, config, Splits(train=rows, dev=rows, test=[]), score)
-    (result,) = fit_heads(tiny_encoder, [head_task], tmp_path)
+    result = fit(tiny_encoder, tmp_path, rows, score, task, reader, **config)
     assert score(result.predictions["dev"]) > 0.95
     assert result.history[-1]["loss"] < result.history[0]["loss"]
     assert result.history[-1]["epoch"] == epochs and result.before == {}
 
 
-@pytest.mark.parametrize(("task", "reader"), [("sst", "bi"), ("sts", "cross")])
-def test_a_frozen_encoder_is_bit_identical_afterwards(
-    task, reader, tiny_encoder, toy_data, tmp_path
+@pytest.mark.parametrize(
+    ("task", "reader", "tune", "changing", "dropout"),
+    [
+        ("sst", "bi", "frozen", [], None),
+        ("sts", "cross", "frozen", [], None),
+        ("sts", "cross", "last1", [2], None),
+        ("sts", "cross", "last2", [1, 2], 0.5),
+        ("sts", "cross", "full", [0, 1, 2], 0.0),
+    ],
+)
+def test_training_changes_nothing_the_last_layers_or_all(
+    task, reader, tune, changing, dropout, tiny_encoder, toy_data, tmp_path
 ):
-    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    config = head_config("quick", "frozen", task)
-    head_task = HeadTask(task, reader, config, read_task(toy_data, task), zero)
-    fit_heads(tiny_encoder, [head_task], tmp_path)
+    before = weights_of(tiny_encoder.model)
+    config = {"tune": tune, "backbone_learning_rate": 1e-3, "backbone_dropout": dropout}
+    fit(
+        tiny_encoder,
+        tmp_path,
+        read_task(toy_data, task),
+        zero,
+        task,
+        reader,
+        num_epochs=1,
+        **config,
+    )
     after = tiny_encoder.model.state_dict()
     assert after.keys() == before.keys()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
-    assert all(parameter.grad is None for parameter in tiny_encoder.model.parameters())
-    assert not tiny_encoder.model.training
-
-
-@pytest.mark.parametrize(
-    ("tune", "changing", "dropout"),
-    [("last1", [2], None), ("last2", [1, 2], 0.5), ("full", [0, 1, 2], 0.0)],
-)
-def test_tuning_changes_the_last_layers_or_all(
-    tune, changing, dropout, tiny_encoder, toy_data, tmp_path
-):
-    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    config = HeadConfig(
-        tune=tune, backbone_learning_rate=1e-3, backbone_dropout=dropout, num_epochs=1
-    )
-    head_task = HeadTask("sts", "cross", config, read_task(toy_data, "sts"), zero)
-    fit_heads(tiny_encoder, [head_task], tmp_path)
-    after = tiny_encoder.model.state_dict()
     changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
     last = tuple(f"encoder.layer.{layer}." for layer in changing)
     assert {name for name in before if name.startswith(last)} <= changed
     assert tune == "full" or all(name.startswith(last) for name in changed)
     rates = {m.p for m in tiny_encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
     assert rates == {0.1 if dropout is None else dropout}
+    if tune == "frozen":
+        assert not changed and not tiny_encoder.model.training
+        assert all(parameter.grad is None for parameter in tiny_encoder.model.parameters())
 
 
 @pytest.mark.parametrize(
@@ -99,11 +93,11 @@ def test_the_best_epoch_is_kept_or_the_chosen_one(
         seen.append(predictions.copy())
         return scores[len(seen) - 1]
 
-    config = HeadConfig(num_epochs=4, learning_rate=1e-2)
-    head_task = HeadTask("sts", "bi", config, read_task(toy_data, "sts"), score)
-    (expected,) = fit_heads(tiny_encoder, [head_task], tmp_path)
+    given = tiny_encoder, tmp_path, read_task(toy_data, "sts"), score
+    config = {"num_epochs": 4, "learning_rate": 1e-2}
+    expected = fit(*given, **config)
     every_epoch, seen = seen, []
-    (result,) = fit_heads(tiny_encoder, [head_task], tmp_path, epoch=chosen)
+    result = fit(*given, how={"epoch": chosen}, **config)
     assert np.array_equal(result.predictions["dev"], every_epoch[kept])
     assert not np.array_equal(every_epoch[kept], every_epoch[kept - 1])
     # The rates fall as if all epochs were to come.
@@ -114,27 +108,25 @@ def test_the_loss_of_an_epoch_is_its_mean_over_examples(tiny_encoder, toy_data, 
     """Batches of 32 and 16 rows of one head that hardly learns, against one batch of 48."""
     splits, losses = read_task(toy_data, "sts"), []
     for size in (32, 48):
-        config = HeadConfig(num_epochs=1, batch_size=size, learning_rate=1e-12, dropout=0.0)
-        head_task = HeadTask("sts", "bi", config, splits, zero)
-        (fitted,) = fit_heads(tiny_encoder, [head_task], tmp_path)
-        losses.append(fitted.history[-1]["loss"])
+        config = {"num_epochs": 1, "batch_size": size, "learning_rate": 1e-12, "dropout": 0.0}
+        losses.append(fit(tiny_encoder, tmp_path, splits, **config).history[-1]["loss"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_the_cache_is_named_by_the_encoder_unless_its_fingerprint_is_known(
     tiny_encoder, toy_data, tmp_path
 ):
-    splits, config = read_task(toy_data, "sst"), HeadConfig(num_epochs=1)
+    splits = read_task(toy_data, "sst")
 
-    def fit(fingerprint=None) -> int:
-        head_task = HeadTask("sst", "bi", config, splits, zero)
-        fit_heads(tiny_encoder, [head_task], tmp_path, fingerprint=fingerprint)
+    def caches(fingerprint=None) -> int:
+        how = {"fingerprint": fingerprint}
+        fit(tiny_encoder, tmp_path, splits, task="sst", how=how, num_epochs=1)
         return len(list(tmp_path.iterdir()))
 
     known = tiny_encoder.fingerprint()
-    assert fit() == 1
+    assert caches() == 1
     tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
-    assert fit(known) == 1 and fit() == 2
+    assert caches(known) == 1 and caches() == 2
 
 
 FULL = HeadConfig(
@@ -186,13 +178,9 @@ def test_a_killed_training_resumes_to_the_same_numbers(
     )
     again, other = fitted(state_path=state, resume=True)
     assert min(steps) > 0
-    expected = encoder.model.state_dict()
-    assert all(torch.equal(expected[n], t) for n, t in other.model.state_dict().items())
+    assert_same_weights(other.model, encoder.model)
     for resumed, undisturbed in zip(again, whole, strict=True):
         assert resumed.history == undisturbed.history
-        for split, predictions in undisturbed.predictions.items():
-            assert np.array_equal(resumed.predictions[split], predictions)
-        assert resumed.before.keys() == undisturbed.before.keys()
-        for split, predictions in undisturbed.before.items():
-            assert np.array_equal(resumed.before[split], predictions)
+        np.testing.assert_equal(resumed.predictions, undisturbed.predictions)
+        np.testing.assert_equal(resumed.before, undisturbed.before)
     assert state.is_file()  # until the results are safe

@@ -90,14 +90,9 @@ def test_prefix_and_tensorflow_names_load(prefix, pickled, tmp_path):
         key = key.replace("LayerNorm.weight", "LayerNorm.gamma")
         old[prefix + key.replace("LayerNorm.bias", "LayerNorm.beta")] = tensor
     old[prefix + "embeddings.position_ids"] = torch.arange(32)[None]
+    old[prefix + "embeddings.token_type_ids"] = torch.zeros(1, 32).int()  # of no model either
     write(tmp_path, old, pickled=pickled)
     assert_loads_as(tmp_path, expected)
-
-
-def test_what_is_no_weight_of_the_model_may_be_an_integer(tmp_path):
-    more = {"bert.embeddings.token_type_ids": torch.zeros(1, 32).int()}
-    write(tmp_path, {**own_tensors(), **more})
-    assert BertModel.from_pretrained(str(tmp_path)).config.hidden_size == 16
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu"])

@@ -22,27 +22,19 @@ TINY = BertConfig(
 )
 
 
-@pytest.mark.parametrize("pooler", [False, True])
-def test_packed_sequences_of_the_plain_model(pooler, tiny_checkpoint, tiny_encoder):
+@pytest.mark.parametrize("flags", [{}, {"pooler": True}, {"last_at_first": True}], ids=str)
+def test_packed_sequences_of_the_plain_model(flags, tiny_checkpoint, tiny_encoder):
     model = BertModel.from_pretrained(str(tiny_checkpoint))
-    model.pooler = model.pooler if pooler else None
+    model.pooler = model.pooler if "pooler" in flags else None
     sequences = tiny_encoder.tokenize(toy_sentences(9))
     assert len(set(sequences.lengths)) > 1
-    with FlopCounterMode(display=False) as counter, torch.inference_mode():
-        model.packed(sequences.pack(range(9)))
-    assert encoder_flops(sequences.lengths, model.config, pooler=pooler) == (
-        counter.get_total_flops()
-    )
-
-
-def test_the_last_layer_at_first_tokens_alone(tiny_checkpoint, tiny_encoder):
-    model = BertModel.from_pretrained(str(tiny_checkpoint))
-    sequences = tiny_encoder.tokenize(toy_sentences(9))
     batch = sequences.pack(range(9))
     with FlopCounterMode(display=False) as counter, torch.inference_mode():
-        states_at(model, batch, batch.cu_seqlens[:-1])
-    found = encoder_flops(sequences.lengths, model.config, last_at_first=True)
-    assert found == counter.get_total_flops()
+        if "last_at_first" in flags:
+            states_at(model, batch, batch.cu_seqlens[:-1])
+        else:
+            model.packed(batch)
+    assert encoder_flops(sequences.lengths, model.config, **flags) == counter.get_total_flops()
 
 
 def test_training_by_transformers_bert():

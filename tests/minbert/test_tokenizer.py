@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from families import MULTILINGUAL, TOKENIZERS, byte_level_bpe, chinese, transfor
 from tokenizers import Tokenizer, normalizers
 
 from minbert import tokenizer
-from minbert.hub import MINI
 from minbert.packing import TokenSequences
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import UserError
@@ -258,16 +256,14 @@ def test_the_side_that_is_cut_is_read_and_saved(side, tmp_path):
 
 
 def test_a_piece_on_two_lines_keeps_its_ids_when_saved(tmp_path):
-    pieces = ["a", *PIECES.split(), "b", "zz", "b"]
+    pieces = [*PIECES.split(), "zz", "b"]
     own = BertTokenizer.from_pretrained(write(tmp_path, pieces))
     assert own.vocab_size == len(pieces)
     texts = ["a b c the cats zz", "b"]
     assert list(own(texts)) == theirs(tmp_path)(texts)["input_ids"]
-    _, reference = saved(own, tmp_path / "saved")
-    assert list(reference(texts)["input_ids"]) == list(own(texts))
-    lines = tmp_path / "saved" / "vocab.txt"
-    assert "" not in lines.read_text("utf-8").splitlines()
-    assert list(BertTokenizer.from_vocab(lines)(texts)) == list(own(texts))
+    again, reference = saved(own, tmp_path / "saved")
+    assert reference(texts)["input_ids"] == list(again(texts)) == list(own(texts))
+    assert not (tmp_path / "saved" / "vocab.txt").exists()  # which would have a line less
 
 
 def test_another_normalizer_is_saved_as_it_is(tmp_path):
@@ -293,85 +289,8 @@ def test_no_texts_give_no_sequences(tiny_encoder):
     assert isinstance(sequences, TokenSequences) and len(sequences) == 0
 
 
-@pytest.mark.parametrize(
-    ("texts", "named"),
-    [
-        (["a", None], "text 1 is a NoneType"),
-        (["a", "a \ud800"], "text 1 is no valid Unicode"),
-    ],
-)
-def test_what_is_no_text_is_named(texts, named, tmp_path):
-    own = BertTokenizer(backend(tmp_path))
-    with pytest.raises(UserError, match=named):
-        own(texts)
-
-
 def test_too_little_room_for_the_special_tokens_is_refused(tmp_path):
     own = BertTokenizer(backend(tmp_path))
     assert own(["a"], max_length=2).lengths.tolist() == [2]
     with pytest.raises(UserError, match="max_length is 2; the special tokens need 1 more"):
         own(["a"], ["b"], max_length=2)
-
-
-def damaged(folder, change):
-    """Return a copy of the bundled checkpoint whose files `change` has changed."""
-    shutil.copytree(MINI, folder)
-    change(folder)
-    return folder
-
-
-def lines(change):
-    """Return a change of vocab.txt's lines in a folder that has no tokenizer.json."""
-
-    def changed(folder):
-        (folder / "tokenizer.json").unlink()
-        path = folder / "vocab.txt"
-        pieces = path.read_text("utf-8").splitlines()
-        path.write_text("".join(f"{piece}\n" for piece in change(pieces)), "utf-8")
-
-    return changed
-
-
-def members(file, *within, **values):
-    """Return a change of members of a JSON file."""
-
-    def changed(folder):
-        content = inner = json.loads((folder / file).read_text("utf-8"))
-        for name in within:
-            inner = inner[name]
-        inner.update(values)
-        (folder / file).write_text(json.dumps(content), "utf-8")
-
-    return changed
-
-
-SETTINGS = "tokenizer_config.json"
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lines(lambda p: p[:500] + p[501:]), "8191 pieces, the model has 8192"),
-        (lines(lambda p: [p[1], p[0], *p[2:]]), "[PAD] is piece 1, config.json says 0"),
-        (members("tokenizer.json", "normalizer", handle_chinese_chars=False), "handle_chinese_ch"),
-        (members("tokenizer.json", "normalizer", clean_text=False), "its clean_text is False"),
-        (members("tokenizer.json", "normalizer", strip_accents=False), "its strip_accents is"),
-        (members(SETTINGS, do_lower_case=False), "its lowercase is True; tokenizer_config.json"),
-        (members("tokenizer.json", "model", "vocab", the=9000), "1 pieces differ from tokenizer"),
-    ],
-    ids=range(7),
-)
-def test_where_it_may_be_right_it_is_told_and_as_in_transformers(change, told, tmp_path, caplog):
-    folder = damaged(tmp_path / "m", change)
-    own = BertTokenizer.from_pretrained(folder)
-    assert any(told in record.getMessage() for record in caplog.records)
-    same_ids(own, theirs(folder), ["A Cat sat on the mat", *HURT])
-
-
-def test_nothing_is_told_of_sound_folders(tmp_path, caplog):
-    whole = lines(lambda pieces: pieces)
-    texts = ["A Cat sat on the mat", *HURT]
-    alone = BertTokenizer.from_pretrained(damaged(tmp_path / "m", whole))
-    assert list(alone(texts)) == list(BertTokenizer.from_pretrained(MINI)(texts))
-    BertTokenizer.from_pretrained(real_checkpoint())
-    assert not caplog.records

@@ -105,6 +105,11 @@ def test_nothing_waits_for_a_pipe(tmp_path):
     os.close(read)
 
 
+def test_a_folder_is_no_file_to_write():
+    with pytest.raises(DiskError, match=r"\.: is a folder; name a file"):
+        text(Path("."))
+
+
 @pytest.mark.parametrize("name", ["half a \ud800", "nul \0"])
 def test_what_cannot_be_a_name_is_an_error_of_reading(name, tmp_path):
     with pytest.raises(OSError, match="no possible name"):

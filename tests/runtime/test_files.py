@@ -23,10 +23,32 @@ def content_of(folder: Path) -> dict[str, str]:
     }
 
 
-def fill(folder: Path, text: str) -> None:
-    (folder / "file").write_text(text)
-    (folder / "inner").mkdir()
-    (folder / "inner" / "file").write_text(text)
+WHOLE = {"file": whole_file, "folder": whole_folder}
+KINDS = pytest.mark.parametrize("kind", WHOLE)
+
+
+def fill(path: Path, text: str) -> None:
+    """Fill a temporary file or folder."""
+    if path.is_dir():
+        (path / "inner").mkdir()
+        (path / f"{text} only").touch()
+        (path / "inner" / "file").write_text(text)
+    else:
+        path.write_text(text)
+
+
+def filled(kind: str, text: str) -> dict[str, str]:
+    """Return the content of the folder around a file or folder `x` that is filled with a text."""
+    if kind == "file":
+        return {"x": text}
+    return {"x": "/", "x/inner": "/", "x/inner/file": text, f"x/{text} only": ""}
+
+
+def write(kind: str, path: Path, text: str = "old") -> dict[str, str]:
+    """Write a whole file or folder; return what then lies beside it and in it."""
+    with WHOLE[kind](path) as temporary:
+        fill(temporary, text)
+    return content_of(path.parent)
 
 
 def failing(error):
@@ -36,42 +58,44 @@ def failing(error):
     return fails
 
 
-def test_a_file_appears_when_it_is_whole_and_replaces_the_older_one_at_once(tmp_path):
-    path = tmp_path / "new" / "folder" / "file"
-    for older, text in ((None, "first"), ("first", "second")):
-        with whole_file(path) as temporary:
-            temporary.write_text(text)
-            assert temporary.name.startswith(f".file.{files.HOST}-{os.getpid()}-")
+@KINDS
+def test_it_appears_when_it_is_whole_and_replaces_the_older_one_at_once(kind, tmp_path):
+    path = tmp_path / "new" / "place" / "x"
+    for older, text in (({}, "first"), (filled(kind, "first"), "second")):
+        with WHOLE[kind](path) as temporary:
+            fill(temporary, text)
+            assert temporary.name.startswith(f".x.{files.HOST}-{os.getpid()}-")
             assert temporary.parent == path.parent  # the same disk
-            assert (path.read_text() if path.exists() else None) == older
-        assert content_of(path.parent) == {"file": text}
+            beside = content_of(path.parent)
+            assert {n: t for n, t in beside.items() if not n.startswith(".")} == older
+        assert content_of(path.parent) == filled(kind, text)
 
 
-@pytest.mark.parametrize("older", [{}, {"file": "old"}])
+@KINDS
+@pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("error", ERRORS)
-def test_a_file_that_fails_to_be_filled_leaves_the_older_one(error, older, tmp_path):
-    for name, text in older.items():
-        (tmp_path / name).write_text(text)
-    with pytest.raises(error), whole_file(tmp_path / "file") as temporary:
-        temporary.write_text("half")
+def test_what_fails_to_be_filled_leaves_the_older_one(error, older, kind, tmp_path):
+    before = write(kind, tmp_path / "x") if older else {}
+    with pytest.raises(error), WHOLE[kind](tmp_path / "x") as temporary:
+        fill(temporary, "half")
         raise error("no")
-    assert content_of(tmp_path) == older
+    assert content_of(tmp_path) == before
 
 
-@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+@KINDS
 @pytest.mark.parametrize("error", ERRORS)
-def test_folders_that_were_made_for_it_go_with_it_and_others_stay(whole, error, tmp_path):
+def test_folders_that_were_made_for_it_go_with_it_and_others_stay(kind, error, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(error), whole(tmp_path / "empty" / "new" / "newer" / "name"):
+    with pytest.raises(error), WHOLE[kind](tmp_path / "empty" / "new" / "newer" / "name"):
         raise error("no")
     assert content_of(tmp_path) == {"empty": "/"}
 
 
 def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path):
-    (tmp_path / "file").write_text("old")
-    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "file"):
+    before = write("file", tmp_path / "x")
+    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "x"):
         pass
-    assert content_of(tmp_path) == {"file": "old"}
+    assert content_of(tmp_path) == before
 
 
 @pytest.mark.parametrize("call", ["replace", "fsync"])
@@ -84,45 +108,28 @@ def test_a_text_is_written_whole_in_utf8_or_not_at_all(call, tmp_path, monkeypat
     assert content_of(tmp_path / "new") == {"file": "Ünïcödé 猫\n"}
 
 
-def test_a_file_is_as_readable_as_any_other(tmp_path):
+def test_a_file_and_a_folder_are_as_readable_as_any_other(tmp_path):
     (tmp_path / "plain").write_text("as the user's umask has it")
-    write_text(tmp_path / "whole", "")
-    made_folder(tmp_path)
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "plain", tmp_path / "whole")}
-    assert len(modes) == 1
-
-
-def test_a_folder_appears_when_it_is_whole_and_replaces_all_that_was_in_the_older_one(tmp_path):
-    target = tmp_path / "new" / "folder"
-    for older, text in ((None, "first"), ("first", "second")):
-        with whole_folder(target) as folder:
-            fill(folder, text)
-            (folder / f"only in the {text}").touch()
-            assert folder.parent == target.parent
-            file = target / "file"
-            assert (file.read_text() if file.exists() else None) == older
-        found = content_of(target)
-        assert found == {"file": text, "inner": "/", "inner/file": text, f"only in the {text}": ""}
-        assert [path.name for path in target.parent.iterdir()] == ["folder"]
+    for kind in WHOLE:
+        write(kind, tmp_path / kind)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes["folder"] == 0o755 and modes["file"] == modes["plain"]
 
 
 @pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize(("owner", "call"), [(None, ""), (files.os, "replace"), (Path, "rename")])
-def test_a_folder_that_fails_to_be_filled_or_put_in_place_leaves_the_older_one(
+@pytest.mark.parametrize(("owner", "call"), [(files.os, "replace"), (Path, "rename")])
+def test_a_folder_that_cannot_be_put_in_place_leaves_the_older_one(
     owner, call, error, tmp_path, monkeypatch
 ):
-    before = made_folder(tmp_path)
-    with pytest.raises(error), whole_folder(tmp_path / "folder") as folder:
+    before = write("folder", tmp_path / "x")
+    with pytest.raises(error), whole_folder(tmp_path / "x") as folder:
         fill(folder, "new")
-        if owner is None:
-            raise error("no")
         monkeypatch.setattr(owner, call, failing(error))
     assert content_of(tmp_path) == before
 
 
 def test_an_interrupt_right_after_the_older_folder_moved_brings_it_back(tmp_path, monkeypatch):
-    before = made_folder(tmp_path)
+    before = write("folder", tmp_path / "x")
     rename, calls = Path.rename, []
 
     def interrupted(path, target):
@@ -133,7 +140,7 @@ def test_an_interrupt_right_after_the_older_folder_moved_brings_it_back(tmp_path
         return result
 
     monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "folder") as folder:
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "x") as folder:
         fill(folder, "new")
     assert len(calls) == 2 and content_of(tmp_path) == before
 
@@ -144,7 +151,7 @@ def test_a_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
     with whole_folder(tmp_path / "link") as folder:
         fill(folder, "new")
     assert (tmp_path / "link").is_symlink() and os.readlink(tmp_path / "link") == "disk"
-    assert (tmp_path / "disk" / "file").read_text() == "new"
+    assert (tmp_path / "disk" / "inner" / "file").read_text() == "new"
 
 
 def test_a_link_is_relative_so_that_both_can_be_moved(tmp_path):
@@ -206,13 +213,6 @@ with files.whole_folder(target) as folder:
 """
 
 
-def made_folder(tmp_path: Path) -> dict[str, str]:
-    """Make a folder; return what then lies beside it and in it."""
-    with whole_folder(tmp_path / "folder") as folder:
-        fill(folder, "old")
-    return content_of(tmp_path)
-
-
 def killed_at(moment: str, target: Path) -> set[str]:
     """Run a process that dies while it writes `target`; return what then lies beside it."""
     command = [sys.executable, "-c", KILLED, str(target), moment]
@@ -222,20 +222,19 @@ def killed_at(moment: str, target: Path) -> set[str]:
 
 @pytest.mark.parametrize("moment", ["filling", "between", "after"])
 def test_a_replacement_that_was_cut_off_is_finished_or_undone(moment, tmp_path):
-    made_folder(tmp_path)
-    left = killed_at(moment, tmp_path / "folder")
-    assert ("folder" in left) == (moment != "between") and len(left) == 2
+    older = write("folder", tmp_path / "x")
+    left = killed_at(moment, tmp_path / "x")
+    assert ("x" in left) == (moment != "between") and len(left) == 2
     sweep(tmp_path, "other")
     assert {path.name for path in tmp_path.iterdir()} == left
-    sweep(tmp_path, "folder")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-    whole = {"file": "old", "inner": "/", "inner/file": "old"}
-    assert content_of(tmp_path / "folder") == (whole if moment == "filling" else {"file": "new"})
+    sweep(tmp_path, "x")
+    newer = {"x": "/", "x/file": "new"}
+    assert content_of(tmp_path) == (older if moment == "filling" else newer)
 
 
 def test_an_older_folder_without_its_successor_comes_back(tmp_path):
-    before = made_folder(tmp_path)
-    killed_at("between", tmp_path / "folder")
+    before = write("folder", tmp_path / "x")
+    killed_at("between", tmp_path / "x")
     (new,) = tmp_path.glob("*.tmp")
     (new / "file").unlink()
     new.rmdir()
@@ -281,21 +280,15 @@ def test_an_earlier_process_of_the_same_number_is_dead_and_one_that_runs_is_not(
     assert list(tmp_path.iterdir()) == [living]
 
 
-@pytest.mark.parametrize("kind", ["file", "folder"])
+@KINDS
 def test_all_is_on_the_disk_before_it_gets_its_name(kind, tmp_path, monkeypatch):
     """What was synchronised is known by its inode: names change."""
     done, fsync, replace = [], os.fsync, os.replace
     monkeypatch.setattr(files.os, "fsync", lambda h: done.append(os.fstat(h).st_ino) or fsync(h))
     monkeypatch.setattr(files.os, "replace", lambda *both: done.append("named") or replace(*both))
-    if kind == "file":
-        write_text(tmp_path / "file", "new")
-        written = [tmp_path / "file"]
-    else:
-        with whole_folder(tmp_path / "folder") as folder:
-            fill(folder, "new")
-        written = [tmp_path / "folder", *(tmp_path / "folder").rglob("*")]
+    write(kind, tmp_path / "x")
     named = done.index("named")
-    assert set(done[:named]) == {path.stat().st_ino for path in written}
+    assert set(done[:named]) == {path.stat().st_ino for path in tmp_path.rglob("*")}
     assert done[named + 1 :] == [tmp_path.stat().st_ino]
 
 

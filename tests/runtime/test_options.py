@@ -72,10 +72,6 @@ def help_of(capsys, settings: type = Settings) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_what_is_not_given_is_as_in_the_dataclass():
-    assert settings_of() == Settings(out=Path("here"))
-
-
 def test_flags_arrive_with_the_types_of_their_fields():
     given = {
         "seeds": 3,
@@ -91,6 +87,7 @@ def test_flags_arrive_with_the_types_of_their_fields():
     found = settings_of(*words.split(), "--note", "two words")
     assert found == Settings(out=Path("here"), **given)
     assert all(type(getattr(found, name)) is type(value) for name, value in given.items())
+    assert settings_of() == Settings(out=Path("here"))  # what is not given
     assert settings_of("--resume", "--note", "") == Settings(out=Path("here"), resume=True)
 
 
@@ -151,6 +148,7 @@ def test_a_flag_without_dashes_is_a_positional_argument(capsys):
         (["--colours", "red", "blue"], "argument --colours: invalid choice: 'blue'"),
         (["--inner", "x"], "unrecognized arguments: --inner x"),  # fields without an option
         (["--untold", "1"], "unrecognized arguments: --untold 1"),
+        (["--untold", "\x1b[2J\na"], r"unrecognized arguments: --untold \x1b[2J\na"),
         (["--out", ""], "argument --out: '': expected a path"),
     ],
 )

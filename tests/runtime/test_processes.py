@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from killable import Killed, simcse_trainer
+from killable import Killed, encoder_of, simcse_trainer
 from ranks import on_two_ranks
 
 import run_multitask
@@ -20,7 +20,6 @@ from data.examples import SentencePair, Triplet
 from data.tasks import read_task
 from heads.config import HeadConfig
 from heads.train import HeadTask, fit_heads
-from minbert.encoder import SentenceEncoder
 from runtime import processes
 from runtime.commands import exit_code
 from runtime.errors import MachineError
@@ -51,9 +50,8 @@ def all_on_ranks(checkpoint, data, folder):
     """Return what each test below compares: processes are started once for all."""
     return {
         "parts": primitives(folder),
-        "steps": [step_gradients(checkpoint, settings) for settings in SETTINGS],
+        "steps": {name: step_gradients(checkpoint, name) for name in STEPS},
         "views": views_under_one_mask(checkpoint),
-        "classifier": classifier_gradients(checkpoint),
         "head": tuned_head(checkpoint, data, folder / "head"),
         "resumed": trained_twice(checkpoint, folder),
         "run": whole_command(checkpoint, data, folder / "run"),  # the last: it leaves the group
@@ -78,41 +76,59 @@ def first_words_masked(batch, specials, mask_id, vocab_size, probability):
     return batch, labels
 
 
-def step_gradients(checkpoint, settings):
-    """Return the loss, the in-batch accuracy and all gradients of one batch, without dropout."""
+def simcse_steps(checkpoint, settings):
+    """Return a trainer on 24 triplets."""
     train.mask_tokens = first_words_masked
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    encoder = encoder_of(checkpoint)
     # Of 24 examples 11 are repeated, each by the other process: texts are compared across them.
     sentences = (toy_sentences(39) * 2)[:72]
     triplets = [Triplet(*sentences[i : i + 3]) for i in range(0, 72, 3)]
     data = supervised(triplets, encoder.tokenizer, 32)
-    trainer = SimCSETrainer(encoder, data, SimCSEConfig(**settings))
+    return SimCSETrainer(encoder, data, SimCSEConfig(**settings))
+
+
+def sbert_steps(checkpoint, settings):
+    """Return a trainer of SBERT, whose loss has parameters, on 24 pairs."""
+    encoder, texts, sbert = encoder_of(checkpoint), toy_sentences(25), ALL_OBJECTIVES["sbert"]
+    pairs = [SentencePair("", texts[i + 1], texts[i], i % 3) for i in range(24)]
+    data = sbert.views(pairs, encoder.tokenizer, 32)
+    return SimCSETrainer(encoder, data, SimCSEConfig(**settings), form=sbert.form)
+
+
+STEPS = {
+    "plain": (simcse_steps, {"pooling": "cls"}),
+    "mlm-chunks": (simcse_steps, {"pooling": "avg", "mlm_weight": 0.5, "chunk_tokens": 60}),
+    "classifier": (sbert_steps, {"pooling": "avg"}),
+}
+
+
+def step_gradients(checkpoint, name):
+    """Return the loss, the in-batch accuracy and all gradients of one batch, without dropout."""
+    trainer_of, settings = STEPS[name]
+    trainer = trainer_of(checkpoint, settings)
     trainer.trained.eval()
     loss, accuracy = trainer.add_gradients(np.arange(24))
     named = {name: p.grad for name, p in trainer.trained.named_parameters()}
     return loss.item(), accuracy.item(), named
 
 
-SETTINGS = [{"pooling": "cls"}, {"pooling": "avg", "mlm_weight": 0.5, "chunk_tokens": 60}]
-
-
-@pytest.mark.parametrize("which", [0, 1], ids=["plain", "mlm-chunks"])
-def test_two_ranks_have_the_loss_and_gradients_of_one(which, tiny_checkpoint, ranks, monkeypatch):
-    monkeypatch.setattr(train, "mask_tokens", first_words_masked)  # undone afterwards
-    loss, accuracy, gradients = step_gradients(tiny_checkpoint, SETTINGS[which])
+@pytest.mark.parametrize("name", STEPS)
+def test_two_ranks_have_the_loss_and_gradients_of_one(name, tiny_checkpoint, ranks, monkeypatch):
+    monkeypatch.setattr(train, "mask_tokens", train.mask_tokens)  # undone afterwards
+    loss, accuracy, gradients = step_gradients(tiny_checkpoint, name)
     assert max(g.abs().max() for g in gradients.values() if g is not None) > 1e-3
-    for found in (rank["steps"][which] for rank in ranks):
+    for found in (rank["steps"][name] for rank in ranks):
         assert found[0] == pytest.approx(loss, rel=1e-5) and found[1] == accuracy
         assert found[2].keys() == gradients.keys()
-        for name, gradient in gradients.items():
-            assert (found[2][name] is None) == (gradient is None), name
+        for part, gradient in gradients.items():
+            assert (found[2][part] is None) == (gradient is None), part
             if gradient is not None:
-                torch.testing.assert_close(found[2][name], gradient, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(found[2][part], gradient, rtol=1e-5, atol=1e-5)
 
 
 def views_under_one_mask(checkpoint):
     """Return what the loss compares in training mode, with one dropout mask for both views."""
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    encoder = encoder_of(checkpoint)
     data = unsupervised(toy_sentences(24), encoder.tokenizer, 32)
     trainer = SimCSETrainer(encoder, data, SimCSEConfig(fixed_mask=True, chunk_tokens=60))
     trainer.trained.train()
@@ -126,28 +142,6 @@ def test_under_one_mask_two_ranks_have_equal_views(ranks):
     for first, second in (rank["views"] for rank in ranks):
         assert first.shape == (24, 32) and torch.equal(first, second)
     assert torch.equal(ranks[0]["views"][0], ranks[1]["views"][0])
-
-
-def classifier_gradients(checkpoint):
-    """Return the loss and all gradients of one batch of SBERT, whose loss has parameters."""
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
-    texts = toy_sentences(24)
-    columns = enumerate(zip(texts[1:], texts[:-1], strict=True))
-    pairs = [SentencePair("", a, b, i % 3) for i, (a, b) in columns]
-    sbert = ALL_OBJECTIVES["sbert"]
-    data = sbert.views(pairs, encoder.tokenizer, 32)
-    trainer = SimCSETrainer(encoder, data, SimCSEConfig(pooling="avg"), form=sbert.form)
-    trainer.trained.eval()
-    loss, _ = trainer.add_gradients(np.arange(len(pairs)))
-    return loss.item(), [p.grad for p in trainer.trained.parameters() if p.grad is not None]
-
-
-def test_two_ranks_have_the_classifiers_gradients_of_one(tiny_checkpoint, ranks):
-    loss, gradients = classifier_gradients(tiny_checkpoint)
-    for found in (rank["classifier"] for rank in ranks):
-        assert found[0] == pytest.approx(loss, rel=1e-5)
-        for gradient, expected in zip(found[1], gradients, strict=True):
-            torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5)
 
 
 def fail():
@@ -204,11 +198,8 @@ def test_without_torchrun_nothing_happens(monkeypatch):
 
 
 def tuned_head(checkpoint, data, folder):
-    """Return what a frozen cross-encoder's head predicts, and one tuned without dropout.
-
-    And the losses of the latter.
-    """
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    """Return the predictions of a frozen and a tuned cross-encoder, and the latter's losses."""
+    encoder = encoder_of(checkpoint)
     for module in encoder.model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0

@@ -59,6 +59,19 @@ def test_the_work_goes_on_without_its_streams(redirected, code, tmp_path):
     assert errors == (full if code else b"")
 
 
+def test_a_pipe_may_have_taken_the_place_of_a_file(tmp_path):
+    program = (
+        "import os, sys; from runtime.streams import ready_streams;"
+        "read, write = os.pipe(); os.dup2(write, 1); ready_streams();"
+        "print('on', flush=True); sys.stderr.write(os.read(read, 9).decode())"
+    )
+    with (tmp_path / "output").open("wb") as file:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=file, stderr=subprocess.PIPE, cwd=ROOT
+        )
+    assert done.stderr == b"on\n"
+
+
 @pytest.mark.parametrize(
     "environment",
     [

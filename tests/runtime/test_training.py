@@ -59,12 +59,9 @@ def moved(model, undecayed=()):
     return {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
 
 
-def test_matrices_are_decayed_and_vectors_are_not():
+def test_matrices_are_decayed_but_for_names_that_are_spared_and_vectors_are_not():
     model = nn.ModuleDict({"dense": nn.Linear(3, 2), "LayerNorm": nn.LayerNorm(2)})
     assert moved(model) == {"dense.weight"}
-
-
-def test_names_can_be_spared():
     model = nn.ModuleDict({"word": nn.Embedding(3, 2), "position": nn.Embedding(3, 2)})
     assert moved(model, ("position",)) == {"word.weight"}
     assert moved(model) == {"word.weight", "position.weight"}
@@ -133,22 +130,25 @@ def test_parts_progress_and_random_numbers_come_back_as_they_were(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["state.pt"]
 
 
-def test_a_state_with_one_other_bit_is_refused(tmp_path):
-    path = tmp_path / "state.pt"
-    save_training(path, parts_of(0), {"step": 3})
+def flip_a_bit(path):
     whole = bytearray(path.read_bytes())
     values = parts_of(0)["model"].weight.detach().numpy().tobytes()
     whole[whole.index(values)] ^= 1
     path.write_bytes(whole)
+
+
+def rename(path):
+    save_training(path.with_name("other.pt"), parts_of(0), {})
+    path.with_name("other.pt").rename(path)
+
+
+@pytest.mark.parametrize("damage", [flip_a_bit, rename])
+def test_a_state_that_was_changed_or_is_anothers_is_refused(damage, tmp_path):
+    path = tmp_path / "state.pt"
+    save_training(path, parts_of(0), {"step": 3})
+    damage(path)
     with pytest.raises(StateError, match=r"state\.pt: damaged .* delete it to start over"):
         load_training(path, parts_of(1))
-
-
-def test_the_state_of_another_training_is_refused_whatever_its_name(tmp_path):
-    save_training(tmp_path / "other.pt", parts_of(0), {})
-    (tmp_path / "other.pt").rename(tmp_path / "state.pt")
-    with pytest.raises(StateError, match="delete it to start over"):
-        load_training(tmp_path / "state.pt", parts_of(0))
 
 
 def test_a_full_disk_is_named_and_leaves_the_older_state(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from baselines.objectives import ALL_OBJECTIVES
 from runtime.errors import TrainingError
 from runtime.training import random_state, restore_random_state
 from simcse.config import SimCSEConfig
+from simcse.grad_cache import cut
 from simcse.objectives import Siamese, contrastive_loss
 from simcse.views import unsupervised
 
@@ -59,19 +60,13 @@ def test_gradients_are_those_of_two_passes_with_one_random_state(chunk_tokens, t
     # As written in the paper: the second view is encoded with the random state of the first. Each
     # chunk is encoded as it was cut, for dropout's numbers are drawn in its order.
     torch.manual_seed(3)
-    sequences, pieces = run.data.sequences, []
-    order = np.argsort(-sequences.lengths, kind="stable")
-    budget = chunk_tokens or int(sequences.lengths.sum())
-    while len(order):
-        count = max(1, int((sequences.lengths[order].cumsum() <= budget).sum()))
-        pieces.append(order[:count])
-        order = order[count:]
+    chunks, _ = cut(run.data.sequences, BATCH, 0, chunk_tokens)
     first, second = [], []
-    for piece in pieces:
+    for chunk in chunks:
         state = random_state()
-        first.append(run.form.embed(sequences.pack(piece), False))
+        first.append(run.form.embed(chunk.batch, False))
         restore_random_state(state)
-        second.append(run.form.embed(sequences.pack(piece), False))
+        second.append(run.form.embed(chunk.batch, False))
     slow = contrastive_loss([torch.cat(first), torch.cat(second)], run.config)
     slow.backward()
     wanted = [p.grad for p in run.trained.parameters() if p.grad is not None]

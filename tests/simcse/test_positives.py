@@ -9,6 +9,7 @@ import pytest
 from conftest import toy_sentences
 
 from data.examples import DataError
+from simcse.config import POSITIVES
 from simcse.positives import (
     crop,
     delete,
@@ -25,31 +26,26 @@ def numbered(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("size", "share"), [(1, 0.3), (2, 0.3), (2, 0.9), (7, 0.3)])
-def test_a_crop_is_a_span_without_this_share(size, share):
-    draw, words, lengths, begins = Random(1), numbered(size), [], set()
+@pytest.mark.parametrize("change", [crop, delete])
+def test_a_share_of_the_words_goes_and_the_others_keep_their_order(change, size, share):
+    draw, words, gone, begins = Random(1), numbered(size), Counter(), set()
+    most = size - 1  # one word is always left
     for _ in range(2000):
-        span = crop(words, draw, share)
-        begin = int(span[0])
-        assert span == words[begin : begin + len(span)]
-        lengths.append(len(span))
-        begins.add(begin)
-    lost = share * size
-    assert {size - n for n in lengths} <= {min(size - 1, f(lost)) for f in (math.floor, math.ceil)}
-    if lost <= size - 1:
-        assert size - sum(lengths) / 2000 == pytest.approx(lost, abs=0.05)
-        assert max(begins) == math.ceil(lost)  # every place for the span occurs, the last one too
-
-
-@pytest.mark.parametrize(("size", "share"), [(1, 0.3), (2, 0.3), (2, 0.9), (7, 0.3)])
-def test_deletion_takes_this_share_from_anywhere_and_keeps_the_order(size, share):
-    draw, words, gone = Random(2), numbered(size), Counter()
-    for _ in range(2000):
-        left = delete(words, draw, share)
-        assert left and left == [word for word in words if word in left]
+        left = change(words, draw, share)
+        assert left == [word for word in words if word in left]
+        lost = size - len(left)
+        assert lost in {min(most, math.floor(share * size)), min(most, math.ceil(share * size))}
         gone.update(set(words) - set(left))
-    if share * size <= size - 1:
-        for word in words:
-            assert gone[word] / 2000 == pytest.approx(share, abs=0.05)
+        if change is crop:  # a span
+            assert int(left[-1]) - int(left[0]) == len(left) - 1
+            begins.add(int(left[0]))
+    if share * size <= most:
+        assert gone.total() / 2000 == pytest.approx(share * size, abs=0.05)
+        if change is crop:
+            assert max(begins) == math.ceil(share * size)  # every place occurs, the last one too
+        else:
+            for word in words:
+                assert gone[word] / 2000 == pytest.approx(share, abs=0.05)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -85,10 +81,7 @@ def test_a_positive_is_one_of_the_next_lines_of_its_document(most):
         assert min(met[anchor].values()) > 600 / len(choices) - 80  # equally likely
 
 
-NAMES = ["next", "next3", "crop", "delete", "delete-one", "synonym", "mlm", "crop+mlm"]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", POSITIVES[1:])
 def test_every_file_has_the_same_pairs_every_time(name, tmp_path):
     path, texts = tmp_path / "lines.txt", toy_sentences(50)
     path.write_text("\n".join([*texts[:30], "", *texts[30:]]))

@@ -1,6 +1,7 @@
 """The MLP over [CLS]: where it is trained, where it stays, and where there is none."""
 
 import numpy as np
+import pytest
 import torch
 from conftest import toy_sentences
 from tuning import trainer
@@ -25,27 +26,25 @@ def test_an_mlp_in_training_only_leaves_the_encoder_without_the_mlp(tiny_encoder
     assert np.array_equal(reloaded.encode(texts), tiny_encoder.encode(texts))
 
 
-def test_without_an_mlp_cls_goes_into_the_loss_as_it_is(tiny_encoder):
-    projection = attach_projection(tiny_encoder, SimCSEConfig(pooling="cls", mlp="never"))
-    assert isinstance(projection, torch.nn.Identity)
-    assert tiny_encoder.pooling == "cls_before_pooler"
-
-
-def test_a_backbone_that_states_no_average_is_tuned_by_the_mlp_over_cls(tiny_encoder):
-    for stated in (None, "cls_before_pooler"):
-        tiny_encoder.stated_pooling = stated
-        assert not isinstance(attach_projection(tiny_encoder, UNSUP), torch.nn.Identity)
-        assert tiny_encoder.pooling == "cls_before_pooler"
-        before = tiny_encoder.model.pooler.dense.weight.clone()
-        assert isinstance(attach_projection(tiny_encoder, SimCSEConfig()), torch.nn.Identity)
-        assert tiny_encoder.pooling == "cls"  # a fresh pooler, which stays
-        assert not torch.equal(tiny_encoder.model.pooler.dense.weight, before)
-
-
-def test_a_stated_average_is_kept_and_a_flag_overrides_it(tiny_encoder):
-    tiny_encoder.stated_pooling = "avg"
-    for config in (UNSUP, SimCSEConfig()):
-        assert isinstance(attach_projection(tiny_encoder, config), torch.nn.Identity)
-        assert tiny_encoder.pooling == "avg"
-    attach_projection(tiny_encoder, SimCSEConfig(pooling="cls"))
-    assert tiny_encoder.pooling == "cls"
+@pytest.mark.parametrize(
+    ("stated", "config", "pooling", "outside", "fresh"),
+    [
+        # A backbone that states no average is tuned by the MLP over [CLS].
+        (None, UNSUP, "cls_before_pooler", True, False),
+        ("cls_before_pooler", UNSUP, "cls_before_pooler", True, False),
+        (None, SimCSEConfig(), "cls", False, True),  # which stays
+        ("cls_before_pooler", SimCSEConfig(), "cls", False, True),
+        (None, SimCSEConfig(pooling="cls", mlp="never"), "cls_before_pooler", False, False),
+        # A stated average is kept, and a flag overrides it.
+        ("avg", UNSUP, "avg", False, False),
+        ("avg", SimCSEConfig(), "avg", False, False),
+        ("avg", SimCSEConfig(pooling="cls"), "cls", False, True),
+    ],
+)
+def test_where_there_is_an_mlp(stated, config, pooling, outside, fresh, tiny_encoder):
+    tiny_encoder.stated_pooling = stated
+    before = tiny_encoder.model.pooler.dense.weight.clone()
+    projection = attach_projection(tiny_encoder, config)
+    assert tiny_encoder.pooling == pooling
+    assert isinstance(projection, torch.nn.Identity) != outside
+    assert torch.equal(tiny_encoder.model.pooler.dense.weight, before) != fresh

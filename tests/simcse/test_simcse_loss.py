@@ -1,9 +1,11 @@
 """The objectives against slow double loops of the paper's formulas, in float64."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
+from killable import assert_same_gradients
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.util import cos_sim
 from tuning import trainer
@@ -11,7 +13,7 @@ from tuning import trainer
 from baselines.objectives import ALL_OBJECTIVES
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
-from simcse.loss import dot_product_loss, in_batch_accuracy, info_nce, nt_xent
+from simcse.loss import dot_matrix, in_batch_accuracy, info_nce, nt_xent
 
 B, H, TAU = 5, 7, 0.05
 
@@ -65,59 +67,48 @@ def slow_nt_xent(anchors, positives, negatives=None, temperature=TAU, weight=1.0
     return total / (2 * n)
 
 
-@pytest.mark.parametrize(("fast", "slow"), [(info_nce, slow_info_nce), (nt_xent, slow_nt_xent)])
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize(("temperature", "weight"), [(0.5, 1.0), (0.05, 3.0)])
-def test_loss_and_gradients_equal_the_formula(fast, slow, count, temperature, weight):
-    inputs = embeddings(count)
-    negatives = inputs[2] if count == 3 else None
-    found = fast(inputs[0], inputs[1], negatives, temperature, math.log(weight))
-    expected = slow(inputs[0], inputs[1], negatives, temperature, weight)
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
-    for mine, theirs in zip(
-        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
-    ):
-        torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-10)
-
-
+LOSSES = {
+    "info_nce": (info_nce, slow_info_nce),
+    "dot products": (
+        partial(info_nce, similarity=dot_matrix),
+        partial(slow_info_nce, compare=torch.dot),
+    ),
+    "nt_xent": (nt_xent, slow_nt_xent),
+}
 # Rows 0 and 3 are one example; the positive of 1 is the anchor of 2; the hard negative of 4 is its
 # own positive, that of 2 the anchor of 0.
 TEXTS = torch.tensor([[0, 1, 2, 0, 4], [5, 2, 7, 5, 9], [10, 11, 0, 13, 9]])
 
 
+@pytest.mark.parametrize("texts", [None, TEXTS], ids=["as in the paper", "no repeats"])
 @pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize(("fast", "slow"), [(info_nce, slow_info_nce), (nt_xent, slow_nt_xent)])
-def test_equal_texts_are_no_negatives(fast, slow, count):
-    inputs, texts = embeddings(count), TEXTS[:count]
-    found = fast(*inputs, temperature=0.5, hard_negative_logit=math.log(3.0), texts=texts)
-    expected = slow(*inputs, temperature=0.5, weight=3.0, texts=texts)
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
-    for mine, theirs in zip(
-        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
-    ):
-        torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-10)
-    # Where no text is repeated, the last digit is that of the paper's form.
-    other = torch.arange(count * B).view(count, B)
-    assert torch.equal(fast(*inputs, texts=other), fast(*inputs))
+@pytest.mark.parametrize(("temperature", "weight"), [(0.5, 1.0), (0.05, 3.0)])
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss_and_gradients_equal_the_formula(name, temperature, weight, count, texts):
+    inputs, texts = embeddings(count), None if texts is None else texts[:count]
+    fast, slow = LOSSES[name]
+    logit = math.log(weight)
+    found = fast(*inputs, temperature=temperature, hard_negative_logit=logit, texts=texts)
+    expected = slow(*inputs, temperature=temperature, weight=weight, texts=texts)
+    assert_same_gradients(found, expected, inputs)
+
+
+@pytest.mark.parametrize("loss", [info_nce, nt_xent])
+def test_where_no_text_is_repeated_the_last_digit_is_that_of_the_paper(loss):
+    inputs = embeddings()
+    assert torch.equal(loss(*inputs, texts=torch.arange(3 * B).view(3, B)), loss(*inputs))
     own = torch.arange(B).expand(2, -1)  # each sentence as its own positive
-    assert torch.equal(fast(*inputs[:2], texts=own), fast(*inputs[:2]))
+    assert torch.equal(loss(*inputs[:2], texts=own), loss(*inputs[:2]))
 
 
-def test_accuracy_and_dot_products_leave_equal_texts_out_too():
-    inputs = embeddings(3)
-    loss, _ = dot_product_loss(inputs, texts=TEXTS)
-    torch.testing.assert_close(
-        loss, slow_info_nce(*inputs, temperature=1.0, compare=torch.dot, texts=TEXTS)
-    )
-    a = torch.eye(B)
-    positives = a.clone()
-    positives[0] = a[3]  # the nearest candidate of row 3 is the equal positive of row 0
-    for accuracy in (
-        in_batch_accuracy,
-        lambda *given: dot_product_loss(given[0], 0.0, *given[1:])[1],
-    ):
-        assert accuracy([a, positives]).item() == pytest.approx(1 - 1 / B)
-        assert accuracy([a, positives], TEXTS[:2]) == 1
+def test_accuracy_leaves_equal_texts_out_and_counts_hard_negatives():
+    anchors = torch.eye(B)
+    positives = anchors.clone()
+    positives[0] = anchors[3]  # the nearest candidate of row 3 is the equal positive of row 0
+    assert in_batch_accuracy([anchors, positives]).item() == pytest.approx(1 - 1 / B)
+    assert in_batch_accuracy([anchors, positives], TEXTS[:2]) == 1
+    assert in_batch_accuracy([anchors, 2 * anchors, 3 * anchors], similarity=dot_matrix) == 0
+    assert in_batch_accuracy([anchors, 2 * anchors, 3 * anchors]) == 1
 
 
 @pytest.mark.parametrize(
@@ -136,25 +127,11 @@ def test_temperature_is_the_inverse_of_sentence_transformers_scale():
     torch.testing.assert_close(info_nce(a, p, n, temperature=1 / 20.0), theirs)
 
 
-@pytest.mark.parametrize(("count", "weight"), [(2, 1.0), (3, 4.0)])
-def test_dot_products_are_compared_without_a_temperature(count, weight):
-    inputs = embeddings(count)
-    found, accuracy = dot_product_loss(inputs, math.log(weight))
-    expected = slow_info_nce(*inputs, temperature=1.0, weight=weight, compare=torch.dot)
-    torch.testing.assert_close(found, expected)
-    for mine, theirs in zip(
-        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
-    ):
-        torch.testing.assert_close(mine, theirs)
-    products = inputs[0] @ torch.cat(inputs[1:]).T
-    products[:, B:].diagonal().add_(math.log(weight))
-    assert accuracy == (products.argmax(dim=1) == torch.arange(B)).float().mean()
-
-
 def test_training_compares_by_what_the_settings_say(tiny_encoder):
     views = embeddings(3)
     dot = trainer(tiny_encoder, SimCSEConfig(similarity="dot", temperature=9.0)).form
-    assert dot.measure(views, None) == dot_product_loss(views)
+    loss = info_nce(*views, temperature=1.0, similarity=dot_matrix)
+    assert dot.measure(views, None) == (loss, in_batch_accuracy(views, None, dot_matrix))
     cosine = trainer(tiny_encoder, SimCSEConfig()).form
     assert cosine.measure(views, None) == (info_nce(*views), in_batch_accuracy(views))
     for form, symmetric in (("sup", True), ("ct", False)):

@@ -9,7 +9,7 @@ from conftest import toy_sentences
 from data.overlap import Seen, text_hash
 from data.sources import SOURCES
 from simcse.config import PRESETS, SUP_PAPER, UNSUP, SimCSEConfig
-from simcse.loss import info_nce, nt_xent
+from simcse.loss import dot_matrix, info_nce, nt_xent
 from simcse.objectives import OBJECTIVES, contrastive_loss
 
 
@@ -46,10 +46,17 @@ def test_a_training_file_becomes_rows_of_views(name, file, examples, views, toy_
 def test_the_loss_follows_the_settings():
     torch.manual_seed(0)
     a, p, n = torch.randn(3, 5, 7)
-    plain = SimCSEConfig(temperature=0.1)
-    assert torch.equal(contrastive_loss([a, p], plain), info_nce(a, p, None, 0.1))
-    symmetric = SimCSEConfig(symmetric=True)
-    assert torch.equal(contrastive_loss([a, p, n], symmetric), nt_xent(a, p, n, 0.05))
-    heavy = SimCSEConfig(hard_negative_weight=4.0)
-    expected = info_nce(a, p, n, 0.05, math.log(4.0))
-    assert torch.equal(contrastive_loss([a, p, n], heavy), expected)
+    texts = torch.arange(15).view(3, 5) % 12
+    for settings, count, expected in (
+        ({"temperature": 0.1}, 2, info_nce(a, p, None, 0.1, texts=texts[:2])),
+        ({"symmetric": True}, 3, nt_xent(a, p, n, 0.05, texts=texts)),
+        ({"hard_negative_weight": 4.0}, 3, info_nce(a, p, n, 0.05, math.log(4.0), texts)),
+        (
+            {"similarity": "dot", "hard_negative_weight": 4.0},
+            3,
+            info_nce(a, p, n, 1.0, math.log(4.0), texts, dot_matrix),
+        ),
+    ):
+        config = SimCSEConfig(**settings)
+        found = contrastive_loss([a, p, n][:count], config, texts[:count])
+        assert torch.equal(found, expected)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from conftest import toy_sentences
-from killable import Killed, encoder_of, simcse_trainer
+from killable import Killed, assert_same_weights, encoder_of, simcse_trainer, weights_of
 
 from runtime.errors import StateError
 from simcse.config import SimCSEConfig
@@ -40,8 +40,7 @@ def test_simcse_resumes_to_the_same_weights_and_history(
     assert steps == [3, 4, 5, 6, 7]
     assert without_speed(found) == without_speed(expected)
     assert resumed.best_score == whole.best_score
-    own, reference = resumed.encoder.model.state_dict(), whole.encoder.model.state_dict()
-    assert all(torch.equal(own[name], tensor) for name, tensor in reference.items())
+    assert_same_weights(resumed.encoder.model, whole.encoder.model)
 
 
 def test_a_state_of_another_shape_is_refused_and_left_alone_without_resume(
@@ -57,9 +56,8 @@ def test_a_state_of_another_shape_is_refused_and_left_alone_without_resume(
     assert without_speed(first) == without_speed(again)
 
 
-def test_diverged_training_stops_with_what_to_change(tiny_checkpoint, tmp_path):
-    config = SimCSEConfig(batch_size=16, learning_rate=1e9, num_epochs=5, max_grad_norm=1e9)
-    run = simcse_trainer(tiny_checkpoint, config, "unsup", None)
+def test_diverged_training_stops_with_what_to_change(tiny_checkpoint):
+    run = simcse_trainer(tiny_checkpoint, SimCSEConfig(batch_size=16), "unsup", None)
     with torch.no_grad():
         run.encoder.model.embeddings.LayerNorm.weight.fill_(float("nan"))
     with pytest.raises(ValueError, match="lower the learning rate"):
@@ -76,7 +74,7 @@ def test_simcse_keeps_the_first_best_state_but_not_that_before_training(
     states = []
 
     def dev_score() -> float:
-        states.append({key: t.clone() for key, t in encoder.model.state_dict().items()})
+        states.append(weights_of(encoder.model))
         return scores[len(states) - 1]
 
     trainer = SimCSETrainer(encoder, data, config, dev_score)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from conftest import toy_sentences
+from killable import assert_same_weights
 from tuning import QUICK, trainer, triplets
 
 from runtime.errors import TrainingError
@@ -46,8 +46,7 @@ def test_geometry_is_measured_every_few_steps_and_changes_nothing(tiny_encoder):
     steps = history[-1]["step"]
     assert list(points) == list(range(0, steps + 1, 3))
     assert list(points.values()) == [-float(number) for number in range(len(points))]
-    same = zip(plain.model.parameters(), measured.model.parameters(), strict=True)
-    assert all(torch.equal(a, b) for a, b in same)
+    assert_same_weights(measured.model, plain.model)
 
 
 def test_mlm_adds_its_weighted_loss(tiny_encoder):

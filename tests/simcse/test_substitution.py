@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
+from killable import encoder_of
 
 from data.examples import Triplet
-from minbert.encoder import SentenceEncoder
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES
 from simcse.positives import iter_pairs, substitute
@@ -30,17 +30,13 @@ def with_head(tiny_checkpoint, tmp_path_factory) -> Path:
     return folder
 
 
-def load(folder) -> SentenceEncoder:
-    return SentenceEncoder.from_pretrained(str(folder), device="cpu", precision="float32")
-
-
 def pairs_of(encoder, count=40):
     pairs = [Triplet(text, text) for text in toy_sentences(count)]
     return supervised(pairs, encoder.tokenizer, 32)
 
 
 def test_a_share_of_the_positives_tokens_is_replaced_and_nothing_else(with_head):
-    encoder = load(with_head)
+    encoder = encoder_of(with_head)
     data = pairs_of(encoder, 300)
     found = substitute(data, encoder, with_head, 0.3)
     assert np.array_equal(found.rows, data.rows)
@@ -58,7 +54,7 @@ def test_a_share_of_the_positives_tokens_is_replaced_and_nothing_else(with_head)
 
 
 def test_tokens_are_transformers_best_guesses_but_themselves(with_head):
-    encoder = load(with_head)
+    encoder = encoder_of(with_head)
     data = pairs_of(encoder)
     found = substitute(data, encoder, with_head, 0.3)
     encoder.batch_tokens = 20  # whatever the batches
@@ -83,7 +79,7 @@ def test_tokens_are_transformers_best_guesses_but_themselves(with_head):
 
 @pytest.mark.parametrize("positive", ["mlm", "crop+mlm"])
 def test_a_stage_reads_sentences_with_replaced_tokens(positive, with_head, tmp_path):
-    encoder, path = load(with_head), tmp_path / "sentences.txt"
+    encoder, path = encoder_of(with_head), tmp_path / "sentences.txt"
     path.write_text("\n".join(toy_sentences(20)))
     backbone, config = Backbone(with_head, encoder), SimCSEConfig(positive=positive)
     read = read_texts(OBJECTIVES["unsup"], path, backbone, config, [], tmp_path).data

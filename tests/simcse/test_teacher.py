@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences, write_checkpoint
-from killable import Killed, encoder_of
+from killable import Killed, assert_same_gradients, assert_same_weights, encoder_of
 
 from minbert.encoder import SentenceEncoder
 from run_multitask import main
@@ -27,7 +27,8 @@ CONFIG = replace(
 def teacher_folder(tmp_path_factory):
     """A tiny BERT of other weights and another width than the student's."""
     folder = write_checkpoint(tmp_path_factory.mktemp("teacher"))
-    encoder = SentenceEncoder.from_pretrained(str(folder), "avg", "cpu", "float32")
+    encoder = encoder_of(folder)
+    encoder.pool_by("avg")
     torch.manual_seed(5)
     for parameter in encoder.model.parameters():
         torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.3)
@@ -67,11 +68,7 @@ def test_value_and_gradients_are_those_of_the_formula():
     targets = torch.randn(5, 4, dtype=torch.float64)
     loss, _ = distillation_loss(embeddings, mapped, targets, 0.2)
     expected = slow_loss(embeddings, mapped, targets, 0.2)
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-12)
-    found = torch.autograd.grad(loss, [embeddings, mapped])
-    reference = torch.autograd.grad(expected, [embeddings, mapped])
-    for own, other in zip(found, reference, strict=True):
-        assert torch.allclose(own, other, rtol=1e-9, atol=1e-12)
+    assert_same_gradients(loss, expected, [embeddings, mapped])
 
 
 def test_an_equal_geometry_costs_nothing_and_a_batch_of_one_has_the_direction_alone():
@@ -135,17 +132,14 @@ def test_a_student_comes_near_its_teacher_and_resumes_to_the_same_weights(
     assert losses[-1] < 0.5 * losses[0]
     # The map is trained along, and dropped: the student is an encoder of its own width.
     assert whole.form.reader.encode(["the cat"]).shape == (1, 32)
-    assert not torch.equal(
-        whole.form.map.weight,
-        trainer(tiny_checkpoint, teacher, sentences).form.map.weight,
-    )
+    fresh = trainer(tiny_checkpoint, teacher, sentences)
+    assert not torch.equal(whole.form.map.weight, fresh.form.map.weight)
     killed = trainer(tiny_checkpoint, teacher, sentences, tmp_path / "b.pt", kill_at=2)
     with pytest.raises(Killed):
         killed.run()
     resumed = trainer(tiny_checkpoint, teacher, sentences, tmp_path / "b.pt")
     resumed.run(resume=True)
-    own, reference = resumed.encoder.model.state_dict(), whole.encoder.model.state_dict()
-    assert all(torch.equal(own[name], tensor) for name, tensor in reference.items())
+    assert_same_weights(resumed.encoder.model, whole.encoder.model)
 
 
 def test_a_batch_of_one_is_refused(tiny_encoder, teacher_folder, sentences, tmp_path):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from encoded import command, files_of, manifest, write_lines
 
-from minbert.encode import over_ray
+from minbert.encode import shards
 from minbert.encode.options import EncodeOptions
-from minbert.encode.over_ray import RETRIES, Worker
+from minbert.encode.shards import RETRIES, Worker
 from runtime.errors import MachineError
 
 pytestmark = pytest.mark.ray
@@ -50,7 +50,7 @@ def test_two_workers_one_of_which_dies_write_the_same_bits(
     write_lines(tmp_path / "u.txt", 10)
     words = [tmp_path / "u.txt", tmp_path / "t.txt", "--backbone", tiny_checkpoint]
     assert command(tmp_path / "plain", *words) == 0
-    monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 1))
+    monkeypatch.setattr(shards, "Worker", dying(tmp_path / "deaths", 1))
     assert command(tmp_path / "ray", *words, "--ray", "--workers", "2") == 0
     assert (tmp_path / "deaths").read_bytes() == b"."
     assert len(files_of(tmp_path / "plain")) == 6
@@ -62,7 +62,7 @@ def test_a_shard_that_kills_every_worker_ends_the_command(
     cluster, tmp_path, tiny_checkpoint, monkeypatch, capsys
 ):
     write_lines(tmp_path / "t.txt", 30)
-    monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 100))
+    monkeypatch.setattr(shards, "Worker", dying(tmp_path / "deaths", 100))
     words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
     assert command(tmp_path / "o", *words) == 2
     assert (tmp_path / "deaths").read_bytes() == b"." * (1 + RETRIES)
@@ -104,7 +104,7 @@ def test_what_a_process_refuses_is_one_line_here(
 def test_workers_share_the_cluster_out(flags, cluster, workers, resources):
     options = EncodeOptions(files=(), out=Path("o"), **flags)
     if workers:
-        assert over_ray._share_out(options, cluster) == (workers, resources)
+        assert shards._share_out(options, cluster) == (workers, resources)
     else:
         with pytest.raises(MachineError, match=resources):
-            over_ray._share_out(options, cluster)
+            shards._share_out(options, cluster)

@@ -77,13 +77,6 @@ def test_weights_are_kept_only_where_that_helps(device, dtype, supported, layer,
         assert layer.kept is None
 
 
-def test_outside_the_block_both_are_the_plain_layers(layer, wide):
-    with torch.inference_mode():
-        assert torch.equal(layer(X), F.linear(X, layer.weight, layer.bias))
-        assert torch.equal(wide(X), F.gelu(F.linear(X, wide.dense.weight, wide.dense.bias)))
-    assert layer.train()(X).requires_grad
-
-
 @needs_bfloat16
 def test_queries_keys_and_values_are_one_product(tiny_config):
     layer = accelerate(BertLayer(tiny_config)).eval().attention.self

@@ -54,9 +54,7 @@ def test_layers_see_numbers_of_rows_that_recur_and_nobody_else_does(tiny_encoder
 def test_the_rows_added_leave_no_trace(tiny_encoder):
     """The same sequences in batches of other sizes have the same states and gradients."""
     model = tiny_encoder.model.train()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
+    set_dropout(model, 0.0)
     sequences = tiny_encoder.tokenize(toy_sentences(30))
     found = []
     for rows in ([0, 1, 2], [0, 1, 2, *range(5, 30)]):

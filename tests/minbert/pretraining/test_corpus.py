@@ -74,8 +74,6 @@ def test_an_empty_file_among_others_is_no_fault(tmp_path):
     for name, content in (("a", "a"), ("empty", "")):
         (tmp_path / name).write_text(content)
     assert list(read_paragraphs([tmp_path / "empty", tmp_path / "a"])) == ["", "a", ""]
-    with pytest.raises(CorpusError, match=r"empty.*no text"):
-        list(read_paragraphs([tmp_path / "empty"]))
 
 
 def test_the_digest_follows_texts_their_order_and_use(tmp_path):
@@ -85,10 +83,3 @@ def test_the_digest_follows_texts_their_order_and_use(tmp_path):
     found = [corpus_digest(paths), corpus_digest(paths[::-1]), corpus_digest(paths, "a use")]
     paths[0].write_text("other")
     assert len({*found, corpus_digest(paths)}) == 4 and len(found[0]) == 12
-
-
-def test_a_text_too_short_for_one_row_is_named(tmp_path, tiny_encoder):
-    text = tmp_path / "text.txt"
-    text.write_text("cat dog")
-    with pytest.raises(CorpusError, match=r"text\.txt: no document has 3 tokens"):
-        tokenize_corpus([text], tiny_encoder.tokenizer, 5, tmp_path)

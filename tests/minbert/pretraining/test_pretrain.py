@@ -35,11 +35,11 @@ def corpus(tmp_path_factory):
 
 def command(corpus, out, *more):
     files = [str(corpus / "a.txt"), str(corpus / "b.txt.xz")]
-    sizes = "--vocab-size 120 --layers 1 --hidden-size 64 --length 24 --batch-size 32".split()
+    sizes = "--vocab-size 120 --layers 1 --hidden-size 64 --length 24 --batch-size 8".split()
     return [
         *("--corpus", *files, "--valid", str(corpus / "valid.txt"), "--out", str(out)),
         *sizes,
-        *("--precision", "float32", "--device", "cpu", "--tokens", "230400", "--eval-steps", "50"),
+        *("--precision", "float32", "--device", "cpu", "--tokens", "9600", "--eval-steps", "50"),
         *("--lr", "3e-3", "--warmup-steps", "20"),
         *more,
     ]
@@ -88,7 +88,7 @@ def test_what_cannot_be_used_is_one_line(files, more, told, corpus, tmp_path, mo
 
 
 def test_a_vocabulary_is_made_anew_for_another_size(corpus, tmp_path, capsys):
-    short, work = ("--tokens", "1536", "--eval-steps", "10"), tmp_path / "out.work"
+    short, work = ("--tokens", "384", "--eval-steps", "10"), tmp_path / "out.work"
     sizes = {}
     for flags in ((), ("--vocab-size", "60")):
         for state in work.glob("*.pt"):
@@ -123,16 +123,17 @@ def goes_on(folder, out, more):
 
 @pytest.fixture(scope="module")
 def trained(corpus, tmp_path_factory):
-    """A checkpoint of 300 steps."""
+    """A checkpoint of 150 steps."""
     out = tmp_path_factory.mktemp("trained") / "bert"
-    assert pretrain.main(command(corpus, out)) == 0
+    steps = "--batch-size 32 --tokens 115200 --eval-steps 25".split()
+    assert pretrain.main(command(corpus, out, *steps)) == 0
     return out
 
 
 def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(trained):
     history = json.loads((trained / "training.json").read_text())["history"]
     first, last = history[0], history[-1]
-    assert last["step"] == 300 and len(history) >= 6
+    assert last["step"] == 150 and len(history) >= 6
     assert last["valid_perplexity"] < first["valid_perplexity"]
     assert last["valid_accuracy"] > 0.2  # the commonest piece alone: 0.12
     encoder = SentenceEncoder.from_pretrained(str(trained), precision="float32")
@@ -157,7 +158,7 @@ def log_lines(capsys):
 
 
 def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch, capsys):
-    short = ("--tokens", "38400", "--eval-steps", "4")
+    short = ("--tokens", "9600", "--eval-steps", "4")
     assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
     assert len(told := log_lines(capsys)) == 13 and "step 50/50: loss " in told[-1]
     vocab = ("--vocab", str(tmp_path / "whole" / "vocab.txt"))
@@ -182,8 +183,8 @@ def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkey
 
 @pytest.mark.parametrize("warmup", ["10", "30"])  # 30: the first leg ends before it
 def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tmp_path, warmup):
-    small = ("--tokens", "19200", "--warmup-steps", warmup)  # 25 and 50 steps
-    more = ("--tokens", "38400", "--warmup-steps", warmup)
+    small = ("--tokens", "4800", "--warmup-steps", warmup)  # 25 and 50 steps
+    more = ("--tokens", "9600", "--warmup-steps", warmup)
     assert pretrain.main(command(corpus, tmp_path / "long", *more)) == 0
     vocab = ("--vocab", str(tmp_path / "long" / "vocab.txt"))
     out = tmp_path / "leg"
@@ -196,7 +197,7 @@ def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tm
 
 
 def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_path, capsys):
-    short = ("--tokens", "38400")
+    short = ("--tokens", "9600")
     assert pretrain.main(command(corpus, tmp_path / "out", *short)) == 0
     vocab = ("--vocab", str(tmp_path / "out" / "vocab.txt"))
     states = {path: path.read_bytes() for path in (tmp_path / "out.work").glob("*.pt")}
@@ -204,9 +205,9 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
     for more, told in (
         ((), "--resume goes on"),
         (("--resume", "--seed", "43"), "seed 42, not 43"),
-        (("--resume", "--tokens", "76800", "--lr", "1e-3"), "learning_rate 0.003, not 0.001"),
-        (("--resume", "--tokens", "19200"), "at step 40, past the 20"),
-        (("--resume", "--tokens", "42240", "--decay-ratio", "0.5"), "at step 40, past the 27"),
+        (("--resume", "--tokens", "19200", "--lr", "1e-3"), "learning_rate 0.003, not 0.001"),
+        (("--resume", "--tokens", "4800"), "at step 40, past the 20"),
+        (("--resume", "--tokens", "10560", "--decay-ratio", "0.5"), "at step 40, past the 27"),
         (("--resume", "--corpus", str(corpus / "b.txt.xz"), *vocab), "of a run with corpus "),
         (("--resume", "--valid", str(corpus / "a.txt"), *vocab), "of a run with validation text "),
     ):
@@ -244,7 +245,7 @@ def test_going_on_from_a_checkpoint_keeps_what_it_knew(trained, corpus, tmp_path
     types = tensors["bert.embeddings.token_type_embeddings.weight"]
     types[1] = 0.25
     save_file(tensors, start / "model.safetensors")
-    assert pretrain.main(goes_on(corpus, out, f"--init {start} --tokens 3072 --eval-steps 2")) == 0
+    assert pretrain.main(goes_on(corpus, out, f"--init {start} --tokens 768 --eval-steps 2")) == 0
     before, notes = (json.loads((f / "training.json").read_text()) for f in (start, out))
     known = before["history"][-1]["valid_perplexity"]
     assert notes["history"][0]["valid_perplexity"] < 1.2 * known  # not from nothing

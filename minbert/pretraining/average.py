@@ -1,0 +1,10 @@
+"""`python -m minbert.pretraining.average` of version 1.0, which is gone."""
+
+import sys
+
+if __name__ == "__main__":
+    print(
+        "error: python -m minbert.pretraining.average is gone since 1.1: use version 1.0.0",
+        file=sys.stderr,
+    )
+    sys.exit(2)
