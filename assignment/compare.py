@@ -107,29 +107,29 @@ def write_suite(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
 
 def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
     """Return what became of each case, by what the driver wrote; nothing of that is trusted."""
-    found: dict[str, Arrays] = {}
+    answered: dict[str, Arrays] = {}
     reasons: dict[str, str] = {}
     for case in suite.about["cases"]:
         name = case["name"]
         try:
-            found[name] = read_arrays(out_dir / f"{name}.npz")
+            answered[name] = read_arrays(out_dir / f"{name}.npz")
         except ValueError as error:
             reasons[name] = _what_raised(out_dir / f"{name}.error.txt") or str(error)
-    return judge_arrays(suite, found, reasons)
+    return judge_arrays(suite, answered, reasons)
 
 
 def judge_arrays(
-    suite: Suite, found: dict[str, Arrays], unanswered: dict[str, str] | None = None
+    suite: Suite, answered: dict[str, Arrays], unanswered: dict[str, str] | None = None
 ) -> list[CaseResult]:
     """Return what became of every case of a suite, in its order.
 
     Args:
-        found: case -> what was answered.
+        answered: case -> what was answered.
         unanswered: case -> why there is no answer, if it is known.
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
-    reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in found.items()}
-    causes = sorted(_causes(suite, found))
+    reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in answered.items()}
+    causes = sorted(_causes(suite, answered))
     results = []
     for case in suite.about["cases"]:
         name, reason = case["name"], reasons[case["name"]]
@@ -138,16 +138,16 @@ def judge_arrays(
     return results
 
 
-def _causes(suite: Suite, found: dict[str, Arrays]) -> Iterator[tuple[Unit, str]]:
+def _causes(suite: Suite, answered: dict[str, Arrays]) -> Iterator[tuple[Unit, str]]:
     """Yield wrong arrays that are those of a known mistake, and its name."""
-    parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
+    parts = {case["part"] for case in suite.about["cases"] if case["name"] in answered}
     explained = {
         mistake["name"]: units
         for mistake in suite.about["mistakes"]
         if mistake["part"] in parts
-        and (units := _explained(suite.mistakes[mistake["name"]], found))
+        and (units := _explained(suite.mistakes[mistake["name"]], answered))
     }
-    for unit in changes({case: suite.answers[case] for case in found}, found):
+    for unit in changes({case: suite.answers[case] for case in answered}, answered):
         fitting = {name: len(units) for name, units in explained.items() if unit in units}
         most = [name for name, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.
@@ -155,29 +155,29 @@ def _causes(suite: Suite, found: dict[str, Arrays]) -> Iterator[tuple[Unit, str]
             yield unit, most[0]
 
 
-def _explained(changed: Changes, found: dict[str, Arrays]) -> set[Unit]:
+def _explained(changed: Changes, answered: dict[str, Arrays]) -> set[Unit]:
     """Return what a mistake changes, if the student's arrays are its own in all of that.
 
     A case that gave no answer says nothing for or against it.
     """
-    asked = {unit: array for unit, array in changed.items() if unit[0] in found}
+    asked = {unit: array for unit, array in changed.items() if unit[0] in answered}
     # Where it raises, and the student's code did not, the array ALL is not alike.
     alike = all(
-        name and _alike(array, found[case].get(name)) for (case, name), array in asked.items()
+        name and _alike(array, answered[case].get(name)) for (case, name), array in asked.items()
     )
     return {*asked} if alike else set()
 
 
-def changes(expected: dict[str, Arrays], found: dict[str, Arrays]) -> Changes:
-    """Return what is not as expected of some cases' arrays; a case that is not found raised."""
+def changes(expected: dict[str, Arrays], answered: dict[str, Arrays]) -> Changes:
+    """Return what is not as expected of some cases' arrays; a case that is not answered raised."""
     changed: Changes = {}
     for case, wanted in expected.items():
-        if case not in found:
+        if case not in answered:
             changed[case, ALL] = None
             continue
-        for name in [*found[case], *(name for name in wanted if name not in found[case])]:
-            if not _alike(wanted.get(name), found[case].get(name)):
-                changed[case, name] = found[case].get(name)
+        for name in [*answered[case], *(name for name in wanted if name not in answered[case])]:
+            if not _alike(wanted.get(name), answered[case].get(name)):
+                changed[case, name] = answered[case].get(name)
     return changed
 
 
@@ -187,22 +187,22 @@ def _alike(wanted: np.ndarray | None, got: np.ndarray | None) -> bool:
     return not array_difference(wanted, got)
 
 
-def difference(expected: Arrays, found: Arrays) -> str:
+def difference(expected: Arrays, answered: Arrays) -> str:
     """Return the first difference between two sets of arrays in words, "" if there is none."""
     for name, wanted in expected.items():
-        if name not in found:
+        if name not in answered:
             return f'"{name}" is missing'
-        if reason := array_difference(wanted, found[name]):
+        if reason := array_difference(wanted, answered[name]):
             return f'"{name}" {reason}'
-    surplus = [name for name in found if name not in expected]
+    surplus = [name for name in answered if name not in expected]
     return f'"{printable(surplus[0][:80])}" is not expected' if surplus else ""
 
 
-def array_difference(expected: np.ndarray, found: np.ndarray) -> str:
+def array_difference(expected: np.ndarray, answered: np.ndarray) -> str:
     """Return how an array differs, "" if it is equal up to rounding."""
-    if found.shape != expected.shape:
-        return f"has shape {found.shape}, expected {expected.shape}"
-    wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(found.astype(float))
+    if answered.shape != expected.shape:
+        return f"has shape {answered.shape}, expected {expected.shape}"
+    wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(answered.astype(float))
     strange = ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
     if strange.any():
         place = tuple(np.argwhere(strange)[0].tolist())

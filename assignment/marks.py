@@ -67,7 +67,7 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
             (pair for pair in pairs if pair[0]["part"] == part["name"]), 1
         )
     ]
-    lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
+    lines = ["Marked on hidden cases.", *(f"Not taken: {name}" for name in mark.left)]
     if mark.fault or mark.machine:
         lines = [f"Not marked: {mark.fault or mark.machine}"]
     results: dict[str, Any] = {

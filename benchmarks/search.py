@@ -75,8 +75,8 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
 
 def _mining(rows: np.ndarray, rounds: int) -> Work:
     def mined() -> set[tuple[int, int]]:
-        found = similar_pairs(blocks(rows), THRESHOLD)
-        return {(i, j) for _, pairs in found for i, j in pairs.tolist()}
+        similar = similar_pairs(blocks(rows), THRESHOLD)
+        return {(i, j) for _, pairs in similar for i, j in pairs.tolist()}
 
     def mined_by_peer() -> set[tuple[int, int]]:
         pairs = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)

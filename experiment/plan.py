@@ -117,21 +117,23 @@ def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []
-    found = []
+    too_high = []
     for name, config in inputs.simcse_configs.items():
         rate = config.learning_rate
         published = ALL_PRESETS["report"][name].learning_rate
         if rate == ALL_PRESETS["quick"][name].learning_rate != published:
-            found.append(f"{name} {shown_value(rate)} (--simcse-lr {shown_value(published)})")
+            too_high.append(f"{name} {shown_value(rate)} (--simcse-lr {shown_value(published)})")
     lower = f"--backbone-lr {shown_value(min(RATES))}"
     for tune, rate in given.items():
         if rate == head_config("quick", tune, "").backbone_learning_rate:
             named = settings.rates and not tune.startswith("joint")
-            found.append(f"{tune} {shown_value(rate)} ({'leave out --rates' if named else lower})")
+            too_high.append(
+                f"{tune} {shown_value(rate)} ({'leave out --rates' if named else lower})"
+            )
     return [
         f"warning   quick's rates are for encoders up to {SMALL[0]} wide, {SMALL[1]} layers; this "
-        f"one has {size[0]}, {size[1]}: {', '.join(found)}"
-    ][: len(found)]
+        f"one has {size[0]}, {size[1]}: {', '.join(too_high)}"
+    ][: len(too_high)]
 
 
 def run_config(run: Run) -> dict[str, Any]:

@@ -325,7 +325,7 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as config.json holds them."""
-        named = {found.name: getattr(self, found.name) for found in fields(self)}
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
 
     def differences(self, options: dict[str, Any]) -> list[str]:
@@ -380,10 +380,10 @@ class Settings:
 
 def _compared(name: str, earlier: Any, now: Any) -> list[tuple[str, Any, Any]]:
     """Return the flag and both values of each setting in a field that is not the same in both."""
-    settled = {found.name: option for found, option in options_of(Settings)}[name]
+    settled = {field.name: option for field, option in options_of(Settings)}[name]
     if settled.nested is None:
         return [(flag_of(name, settled), earlier, now)] if earlier != now else []
-    inner = {found.name: option for found, option in options_of(settled.nested)}
+    inner = {field.name: option for field, option in options_of(settled.nested)}
     return [
         (flag_of(key, inner[key]), earlier.get(key), now.get(key))
         for key in sorted({*earlier, *now} & {*inner})

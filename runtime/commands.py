@@ -144,12 +144,12 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
 
 def _first_time() -> Callable[[logging.LogRecord], bool]:
     """Return a filter that lets a message through once: a file may be read in several steps."""
-    told: set[str] = set()
+    printed: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        before = len(told)
-        told.add(record.getMessage())
-        return len(told) > before
+        before = len(printed)
+        printed.add(record.getMessage())
+        return len(printed) > before
 
     return is_new
 
@@ -161,11 +161,11 @@ def _who(first: str) -> str:
 
 def in_one_line(error: Exception) -> str:
     """Return what an error says: of the system's, which file and what is wrong with it."""
-    told = str(error)
+    message = str(error)
     if isinstance(error, OSError) and error.filename is not None:
-        told = f"{error.filename}: {error.strerror}"
+        message = f"{error.filename}: {error.strerror}"
     # An error may quote what it met, and a damaged file may hold a field of megabytes.
-    return printable(told if len(told) <= LONGEST else f"{told[:LONGEST]} ...")
+    return printable(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 
 
 def run_command(

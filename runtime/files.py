@@ -126,11 +126,11 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
             device.
     """
     try:
-        found = os.stat(path).st_mode
+        mode_bits = os.stat(path).st_mode
     except ValueError:  # half a character, or NUL
         raise OSError(errno.EINVAL, "no possible name of a file", os.fspath(path)) from None
     named = os.fspath(path).startswith(HANDED_DOWN)
-    if not (stat.S_ISREG(found) or stat.S_ISDIR(found) or named):
+    if not (stat.S_ISREG(mode_bits) or stat.S_ISDIR(mode_bits) or named):
         raise OSError(errno.EINVAL, "a pipe or a device, not a file", os.fspath(path))
     return opener(path, mode, **how)
 
@@ -169,14 +169,14 @@ def whole_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def _folder_of(path: Path, temporary: Path) -> Iterator[None]:
     """Make the folder of a file that is written in the block; if that fails, it goes again."""
-    made: list[Path] = []  # innermost first
+    new_folders: list[Path] = []  # innermost first
     try:
         with writing(path, temporary):
-            made += [folder for folder in path.parents if not folder.exists()]
+            new_folders += [folder for folder in path.parents if not folder.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
-        for folder in made:
+        for folder in new_folders:
             with suppress(OSError):  # something else is in it
                 folder.rmdir()
         raise
@@ -259,8 +259,8 @@ def sweep(folder: Path, name: str = "", deep: bool = False) -> None:
     """
     pattern = f".{escape(name) or '*'}.*.tmp*"
     # The older folders first: what is to replace them is a piece as well.
-    found = folder.rglob(pattern) if deep else folder.glob(pattern)
-    for path in sorted(found, reverse=True):
+    pieces = folder.rglob(pattern) if deep else folder.glob(pattern)
+    for path in sorted(pieces, reverse=True):
         piece = PIECE.fullmatch(path.name)
         if piece and _is_abandoned(path, piece):
             with suppress(OSError):  # another process sweeps, too; or it may not be written
@@ -372,11 +372,11 @@ def digest(content: Any) -> str:
 
 def texts_digest(about: str, texts: Iterable[str]) -> str:
     """Return the SHA-256 of `about` and of the texts in order, each with its length."""
-    found = hashlib.sha256(about.encode())
+    state = hashlib.sha256(about.encode())
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
-        found.update(len(encoded).to_bytes(8, "little") + encoded)
-    return found.hexdigest()
+        state.update(len(encoded).to_bytes(8, "little") + encoded)
+    return state.hexdigest()
 
 
 MARK = b"sha-256:"
@@ -387,9 +387,9 @@ SUMS = "SHA256SUMS"
 
 def seal(path: Path, name: str) -> None:
     """Append the seal to a file that is complete and will be called `name`."""
-    found = _seal_of(path, name, path.stat().st_size)
+    mark = _seal_of(path, name, path.stat().st_size)
     with path.open("ab") as file:
-        file.write(found)
+        file.write(mark)
 
 
 def is_sealed(path: Path) -> bool:
@@ -405,12 +405,12 @@ def is_sealed(path: Path) -> bool:
 
 def _seal_of(path: Path, name: str, length: int) -> bytes:
     """Return the seal of a file's first bytes."""
-    found = hashlib.sha256(os.fsencode(name))
+    state = hashlib.sha256(os.fsencode(name))
     with path.open("rb") as file:
         while length > 0 and (block := file.read(min(BLOCK, length))):
-            found.update(block)
+            state.update(block)
             length -= len(block)
-    return MARK + found.digest()
+    return MARK + state.digest()
 
 
 def seal_folder(folder: Path) -> None:
@@ -421,8 +421,8 @@ def seal_folder(folder: Path) -> None:
 
 def files_of(folder: Path) -> list[str]:
     """Return the files of a folder and of those below, SHA256SUMS apart, as the list names them."""
-    found = (path for path in folder.rglob("*") if not path.is_dir())
-    return sorted(name for path in found if (name := path.relative_to(folder).as_posix()) != SUMS)
+    paths = (path for path in folder.rglob("*") if not path.is_dir())
+    return sorted(name for path in paths if (name := path.relative_to(folder).as_posix()) != SUMS)
 
 
 def sealed_files(folder: Path) -> dict[str, str]:

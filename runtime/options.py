@@ -64,7 +64,7 @@ def option(default: Any = MISSING, help: str = "", **more: Any) -> Any:
 def options_of(settings: type) -> list[tuple[dataclasses.Field[Any], Option]]:
     """Return the fields of a dataclass that are flags, with their options."""
     fields = dataclasses.fields(settings)
-    return [(found, found.metadata["option"]) for found in fields if "option" in found.metadata]
+    return [(entry, entry.metadata["option"]) for entry in fields if "option" in entry.metadata]
 
 
 def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) -> T:
@@ -113,20 +113,20 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
     target: Any = parser
     shown: Any = parser  # the last group that --help shows
     rare = []  # the flags that only --help-all shows
-    for found, settled in options_of(settings):
+    for entry, settled in options_of(settings):
         if settled.group:
             target = parser.add_argument_group(settled.group)
         if settled.nested is None:
-            default = found.default
-            if found.default_factory is not MISSING:
-                default = found.default_factory()
-            kind = _type_of(settings, found.name)
-            added = [_add(target, found.name, kind, settled, default)]
+            default = entry.default
+            if entry.default_factory is not MISSING:
+                default = entry.default_factory()
+            kind = _type_of(settings, entry.name)
+            added = [_add(target, entry.name, kind, settled, default)]
         else:
             added = [
                 _add(
                     target,
-                    f"{found.name}.{inner.name}",
+                    f"{entry.name}.{inner.name}",
                     _type_of(settled.nested, inner.name),
                     nested,
                     None,
@@ -167,22 +167,22 @@ def check(settings: Any) -> None:
     Raises:
         UserError: a wrong value; the message names the flag, the value and what was expected.
     """
-    for found, settled in options_of(type(settings)):
-        value = getattr(settings, found.name)
+    for entry, settled in options_of(type(settings)):
+        value = getattr(settings, entry.name)
         if settled.nested is not None:
-            _check_nested(found.name, value, settled.nested)
+            _check_nested(entry.name, value, settled.nested)
             continue
-        kind = _type_of(type(settings), found.name)
-        if value is None and kind != typing.get_type_hints(type(settings))[found.name]:
+        kind = _type_of(type(settings), entry.name)
+        if value is None and kind != typing.get_type_hints(type(settings))[entry.name]:
             continue  # the field may be None
         several = typing.get_origin(kind) is tuple
-        for one in value if several else (value,):
-            if wrong := _wrong(one, settled, typing.get_args(kind)[0] if several else kind):
-                raise UserError(f"{flag_of(found.name, settled)} {one}: {wrong}")
+        for item in value if several else (value,):
+            if wrong := _wrong(item, settled, typing.get_args(kind)[0] if several else kind):
+                raise UserError(f"{flag_of(entry.name, settled)} {item}: {wrong}")
 
 
 def _check_nested(name: str, given: dict[str, Any], nested: type) -> None:
-    known = [found.name for found, _ in options_of(nested)]
+    known = [entry.name for entry, _ in options_of(nested)]
     for field_name in given.keys() - set(known):
         raise UserError(f"{name}: unknown setting {field_name!r}; one of {', '.join(known)}")
     check(nested(**given))
@@ -224,7 +224,7 @@ def _type_of(settings: type, name: str) -> Any:
     """Return a field's type, without None if it is optional."""
     kind = typing.get_type_hints(settings)[name]
     if isinstance(kind, types.UnionType):
-        (kind,) = (one for one in typing.get_args(kind) if one is not type(None))
+        (kind,) = (part for part in typing.get_args(kind) if part is not type(None))
     return kind
 
 

@@ -122,25 +122,25 @@ def share(rows: Rows) -> Rows:
     return rows[rank() :: world_size()]
 
 
-def join_shares(own: Tensor, count: int) -> Tensor:
+def join_shares(local: Tensor, count: int) -> Tensor:
     """Return the rows of all ranks in their common order; only this rank's carry gradient.
 
     When every rank computes the whole loss from the joint rows and differentiates it with respect
-    to its own, the gradients of all ranks add up to those of one process with all rows.
+    to its local, the gradients of all ranks add up to those of one process with all rows.
 
     Args:
-        own: (n, ...), computed from `share` of `count` rows.
+        local: (n, ...), computed from `share` of `count` rows.
 
     Returns:
         (count, ...).
     """
     if not _joined:
-        return own
-    joint = own.new_zeros(count, *own.shape[1:])
-    joint[rank() :: world_size()] = own.detach()
+        return local
+    joint = local.new_zeros(count, *local.shape[1:])
+    joint[rank() :: world_size()] = local.detach()
     with _all_together():
         dist.all_reduce(joint)  # each row is zero in all ranks but one: the sum gathers
-    joint[rank() :: world_size()] = own
+    joint[rank() :: world_size()] = local
     return joint
 
 
@@ -170,13 +170,13 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             work.wait()
 
 
-def gather_objects(own: Any) -> list[Any]:
+def gather_objects(local: Any) -> list[Any]:
     """Return every rank's object, in rank order."""
     if not _joined:
-        return [own]
+        return [local]
     gathered: list[Any] = [None] * world_size()
     with _all_together():
-        dist.all_gather_object(gathered, own)
+        dist.all_gather_object(gathered, local)
     return gathered
 
 

@@ -10,5 +10,5 @@ def rank() -> int:
 
     Only all of its variables together count: clusters and shells leave a RANK of other meaning.
     """
-    told = [os.environ.get(name, "") for name in VARIABLES]
-    return int(told[1]) if all(told) and told[1].isdecimal() else 0
+    stated = [os.environ.get(name, "") for name in VARIABLES]
+    return int(stated[1]) if all(stated) and stated[1].isdecimal() else 0

@@ -193,8 +193,8 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
 
 def saved_state(path: Path | None) -> Path | None:
     """Return the path of a saved state if there is one; all processes get the same answer."""
-    found: Path | None = main_decides(path if path is not None and path.is_file() else None)
-    return found
+    existing: Path | None = main_decides(path if path is not None and path.is_file() else None)
+    return existing
 
 
 def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:

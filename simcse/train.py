@@ -175,10 +175,10 @@ class SimCSETrainer:
 
         They are the same however the batch is cut, into chunks or into the shares of processes.
         """
-        own = share(examples)
+        local = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
-        rows = self.rows[own].T.ravel()
-        num_first = len(own) if self.form.two_encoders else 0
+        rows = self.rows[local].T.ravel()
+        num_first = len(local) if self.form.two_encoders else 0
         chunks, order = cut(self.data.sequences, rows, num_first, self.config.chunk_tokens)
         classes = None  # (B,), those of all processes
         if self.data.labels is not None:
@@ -190,7 +190,7 @@ class SimCSETrainer:
         def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
             # Encoded longest first; put back into the order of `rows`, one block per view.
             inverse = torch.from_numpy(np.argsort(order)).to(embeddings.device)
-            views = embeddings[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
+            views = embeddings[inverse].unflatten(0, (-1, len(local)))  # (V, b, H)
             # The one pass stands for both views; it gets the sum of their gradients.
             if self.config.fixed_mask:
                 views = views.expand(2, -1, -1)
