@@ -31,7 +31,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
-from report.run_folder import RunFolder
+from report.run_folder import TRAININGS, RunFolder
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import digest
@@ -147,9 +147,10 @@ def open_folder(settings: Settings) -> RunFolder:
     """
     folder = RunFolder(settings.folder(), read_only=not is_main())
     config = folder.config()
-    if (folder.path / "results.json").exists() and "format" not in config:
+    begun = any((folder.path / name).exists() for name in ("config.json", "results.json"))
+    if begun and "format" not in config and not (folder.path / TRAININGS).is_dir():
         raise DataError(
-            f"{folder.path}: holds results of version 1.0 or earlier, which would be replaced; "
+            f"{folder.path}: holds a run of version 1.0 or earlier, which would be replaced; "
             "give another --run-dir"
         )
     if differing := settings.differences(config["options"]):

@@ -97,7 +97,6 @@ class SentenceEncoder:
         pooling: str = "cls_before_pooler",
         device: str = "auto",
         precision: str = "auto",
-        *,
         normalize: bool = False,
     ):
         # Every id must have a row of the embedding matrix; a matrix may have rows to spare.
@@ -304,6 +303,10 @@ class SentenceEncoder:
             return embeddings  # a copy would double the memory of a million sentences
         return embeddings[[distinct[text] for text in texts]]
 
+    @property
+    def _device_names(self) -> tuple[str, str]:
+        return self.device.type, f"{self.device.type}:{self.device.index or 0}"
+
     def encode(
         self,
         texts: str | Iterable[str],
@@ -332,7 +335,8 @@ class SentenceEncoder:
             convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
             normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
             truncate_dim: D, dimensions that are kept; None keeps all H.
-            others: further keywords of sentence-transformers, each of which must be None.
+            others: further keywords of sentence-transformers; each must be None, or say what the
+                encoder has anyway.
 
         Returns:
             float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
@@ -340,8 +344,10 @@ class SentenceEncoder:
         Raises:
             UserError: something that is no text, or a keyword or value that is not supported.
         """
+        # What the encoder has anyway may be said.
+        states = {"output_value": ("sentence_embedding",), "device": self._device_names}
         for name, value in others.items():
-            if value is not None:
+            if value is not None and str(value) not in states.get(name, ()):
                 raise UserError(f"encode: {name}={value!r:.60} is not supported; leave it out")
         if precision not in (None, *PRECISIONS):
             raise UserError(

@@ -18,7 +18,7 @@ from data.tables import number, numbered_lines
 from data.tasks import TASKS
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns, phenomena_rows
-from runtime.files import alone_in, fault_of, link, read_json, sweep, whole_file, write_text
+from runtime.files import SUMS, alone_in, fault_of, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
@@ -33,6 +33,8 @@ class RunFolder:
 
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
+        # By name and split of a cell, the kept training that it is from.
+        self._trainings: dict[tuple[str, str], Path] = {}
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -71,26 +73,38 @@ class RunFolder:
         return cells
 
     def _check_unchanged(self, cells: Sequence[Cell]) -> None:
-        """Compare cells with the folders of their trainings, which are sealed.
+        """Compare cells with the kept trainings that they are from, which are sealed.
 
         Raises:
-            DataError: a result, or what it was computed from, was changed afterwards.
+            DataError: a result, or what it was computed from, was changed afterwards, or is gone.
         """
-        by_training: dict[Path, list[Cell]] = {}
+        kept = self.path / TRAININGS
+        if not kept.is_dir() and "format" not in self.config():
+            return  # a training, or a run of before 1.1
+        measured: dict[tuple[str, str, str], tuple[Cell, Path]] = {}
+        for training in sorted(kept.glob("*/")):
+            for cell in RunFolder(training).cells():
+                measured[*cell.place(), cell.key] = cell, training
+        results = self.path / "results.json"
         for cell in cells:
-            head = self.head_path(cell.name)
-            if head.is_symlink():  # to what is kept, except in runs before 1.1
-                by_training.setdefault(head.resolve().parent.parent, []).append(cell)
-        for folder, shown in by_training.items():
-            if fault := fault_of(folder):
-                raise DataError(f"{folder}: {fault}; delete this folder and run the command again")
-            measured = RunFolder(folder).cells()
-            for cell in shown:
-                if cell not in measured:
-                    raise DataError(
-                        f"{self.path / 'results.json'}: {cell.name} ({cell.split}) is not what "
-                        "was measured; run the command again, which writes the file anew"
-                    )
+            about = f"{results}: {cell.name} ({cell.split})"
+            known, training = measured.get((*cell.place(), cell.key), (None, kept))
+            if known is None:
+                raise DataError(
+                    f"{about} has no training in {kept}; run the command again, which makes it anew"
+                )
+            self._trainings[cell.place()] = training
+            if cell != known:
+                raise DataError(
+                    f"{about} is not what was measured; run the command again, which writes the "
+                    "file anew"
+                )
+        for training in dict.fromkeys(self._trainings.values()):
+            missing = "" if (training / SUMS).is_file() else f"no {SUMS} in it"
+            if fault := missing or fault_of(training):
+                raise DataError(
+                    f"{training}: {fault}; delete this folder and run the command again"
+                )
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run, config.json; {} where there is none.
@@ -119,7 +133,9 @@ class RunFolder:
         if (training / MODEL).is_dir():  # under the name of each head, which looks for it there
             for head in (name, *(path.stem for path in training.glob("heads/*"))):
                 self.link(f"models/{head}", training / MODEL)
-        return RunFolder(training, read_only=True).cells()
+        cells = RunFolder(training, read_only=True).cells()
+        self._trainings |= {cell.place(): training for cell in cells}
+        return cells
 
     def write_results(self, cells: Sequence[Cell]) -> None:
         """Write cells as JSON and CSV, and phenomena.csv if the data states what each row tests."""
@@ -175,7 +191,9 @@ class RunFolder:
         return self.path / "heads" / f"{name}.safetensors"
 
     def predictions_path(self, cell: Cell) -> Path:
-        return self.path / predictions_name(cell.name, cell.task, cell.split)
+        """Return where a cell's predictions are: in its sealed training, which the folder links."""
+        folder = self._trainings.get(cell.place(), self.path)
+        return folder / predictions_name(cell.name, cell.task, cell.split)
 
     def write_soft(self, cell: Cell, ids: Sequence[str], **arrays: np.ndarray) -> None:
         """Write what lies behind the predictions of a labelled split, as an .npz file.

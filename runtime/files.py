@@ -37,6 +37,7 @@ from runtime.errors import DiskError, UserError
 
 FREE = "free some space, or name another place"
 MAY_NOT = "name another place, or allow writing there"
+IN_THE_WAY = "a file is where a folder should be; move it, or name another place"
 ADVICE = {
     errno.ENOSPC: FREE,
     errno.EDQUOT: FREE,
@@ -44,6 +45,8 @@ ADVICE = {
     errno.EROFS: MAY_NOT,
     errno.EACCES: MAY_NOT,
     errno.EPERM: MAY_NOT,
+    errno.EEXIST: IN_THE_WAY,
+    errno.ENOTDIR: IN_THE_WAY,
 }
 
 
@@ -215,13 +218,38 @@ def scratch_folder(target: Path) -> Iterator[Path]:
     start = f".{target.name}.{_process()}-"
     with _folder_of(target, target.with_name(start)):
         with writing(target, target.with_name(start)):
-            temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
+            try:
+                temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
+            except OSError as error:  # it names a hidden folder, which the user did not
+                raise OSError(error.errno, error.strerror, str(target.parent)) from None
         temporary.chmod(0o755)  # mkdtemp's folders are private
         try:
             with writing(target, temporary):
                 yield temporary
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def put_in_place(filled: Path, target: Path, is_sound: Callable[[], bool]) -> None:
+    """Give a filled folder its name, unless a sound one has the name already, which stays.
+
+    So of two commands that make the same folder, the first one's is kept, and it never disappears.
+
+    Args:
+        filled: beside `target`, as `scratch_folder` has made it.
+        target: the name.
+        is_sound: says whether the folder of that name can stay.
+    """
+    tree_to_disk(filled)
+    try:
+        os.rename(filled, target)  # fails where a file or a folder with files in it has the name
+    except OSError:
+        if is_sound():
+            return
+        if target.is_symlink():
+            target.unlink()
+        _replace(target, filled)
+    to_disk(target.parent)
 
 
 def _replace(target: Path, filled: Path) -> None:
@@ -241,6 +269,8 @@ def _replace(target: Path, filled: Path) -> None:
 def link(path: Path, target: Path) -> None:
     """Make `path` a relative link to `target`, so that both can be moved together."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        raise DiskError(f"{path}: is a folder, where a link should be; delete it, and repeat this")
     with whole_file(path) as temporary:
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(target.resolve(), path.parent.resolve()))
@@ -345,7 +375,8 @@ def alone_in(place: Path, busy: Callable[[], object]) -> Iterator[None]:
         return
     from fcntl import LOCK_EX, LOCK_NB, flock
 
-    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR | os.O_CREAT, 0o644)
+    with writing(place, place):
+        handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             flock(handle, LOCK_EX | LOCK_NB)

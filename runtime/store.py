@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import KeptError, ProcessError
-from runtime.files import SUMS, digest, fault_of, seal_folder, sweep, whole_folder
+from runtime.files import SUMS, digest, fault_of, put_in_place, scratch_folder, seal_folder, sweep
 from runtime.processes import apart, barrier, is_main, main_decides, main_first
 
 MADE_OF = "made_of.json"
@@ -95,19 +95,19 @@ def kept(
         raise KeptError(f"{folder}: {fault}; delete the folder to make it again")
 
     if together:
-        with whole_folder(folder) if is_main() else nullcontext() as temporary:
+        with scratch_folder(folder) if is_main() else nullcontext() as temporary:
             make(Work(main_decides(temporary), state, key))
             barrier()  # no process reads the state any more
             if temporary is not None:  # in the first process
-                _seal(temporary, made_of)
+                _finish(temporary, folder, made_of)
         barrier()  # the others read the folder next
     else:
         with main_first():
             if is_main():
                 # What `make` keeps in turn is not for the others, who wait.
-                with apart(), whole_folder(folder) as temporary:
+                with apart(), scratch_folder(folder) as temporary:
                     make(Work(temporary, state, key))
-                    _seal(temporary, made_of)
+                    _finish(temporary, folder, made_of)
             elif not folder.is_dir():
                 raise ProcessError(f"{folder}: the first process could not make it")
     if is_main():
@@ -131,7 +131,11 @@ def _fault(folder: Path, made_of: dict[str, Any]) -> str | None:
     return None if digest(stated) == digest(made_of) else f"{MADE_OF} is that of another folder"
 
 
-def _seal(folder: Path, made_of: dict[str, Any]) -> None:
-    """Write what a filled folder was made of, and the list of its files."""
-    (folder / MADE_OF).write_text(json.dumps(made_of, indent=1) + "\n", encoding="utf-8")
-    seal_folder(folder)
+def _finish(filled: Path, folder: Path, made_of: dict[str, Any]) -> None:
+    """Write what a filled folder was made of and the list of its files, and give it its name.
+
+    Another command may have made the same result meanwhile: that one stays.
+    """
+    (filled / MADE_OF).write_text(json.dumps(made_of, indent=1) + "\n", encoding="utf-8")
+    seal_folder(filled)
+    put_in_place(filled, folder, lambda: _fault(folder, made_of) is None)

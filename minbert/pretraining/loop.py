@@ -135,7 +135,7 @@ class Pretrainer:
         progressed = load_training(state, self.parts)
         self.step, self.history = progressed["step"], progressed["history"]
         # Until the rate falls, the length of the run is still open.
-        free = {"eval_steps"}
+        free = {"eval_steps", "init"}  # the weights are those of the state
         if state == self.stable_state:
             free |= {"tokens", "decay_ratio"}
         mine = self._settings
@@ -143,8 +143,8 @@ class Pretrainer:
         for name in mine:  # in their order: the same one is always named first
             if name not in free and mine[name] != theirs.get(name):
                 raise StateError(
-                    f"{state}: of a run with {name} {theirs.get(name)}, not {mine[name]}; delete "
-                    "it to start over"
+                    f"{state}: of a run with {name} {theirs.get(name)}, not {mine[name]}; give "
+                    "another --out to start over"
                 )
         if state == self.stable_state and self.step > self.decay_start:
             raise StateError(

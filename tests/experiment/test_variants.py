@@ -67,9 +67,29 @@ def change_prediction(folder):
     path.write_text(re.sub(r" , [^ ]*", " , 2.5", path.read_text(), count=1))
 
 
+def change_score_without_links(folder):
+    change_score(folder)
+    shutil.rmtree(folder / "heads")
+
+
+def change_both_scores(folder):
+    """Change the score in the training, too, and take the list of its files away."""
+    change_score(folder)
+    (training,) = (folder / "trainings").iterdir()
+    (training / "results.json").write_text((folder / "results.json").read_text())
+    (training / "SHA256SUMS").unlink()
+
+
+def remove_trainings(folder):
+    shutil.rmtree(folder / "trainings")
+
+
 @pytest.mark.parametrize(
     ("change", "said", "again"),
     [
+        (change_score_without_links, "(dev) is not what was measured", 0),
+        (remove_trainings, "has no training in", 0),
+        (change_both_scores, "no SHA256SUMS in it; delete", 2),
         (change_score, "sts-bi-frozen-interaction-42 (dev) is not what was measured", 0),
         (change_prediction, "sts-dev-output.csv has changed; delete", 2),
     ],
@@ -81,8 +101,20 @@ def test_results_that_were_edited_are_never_shown(change, said, again, folder, s
     assert said in capsys.readouterr().err
     # The command itself writes what was measured, or says what to delete.
     assert start(folder, *STS) == again
-    assert results(folder) == before or again
-    assert ("has changed; delete the folder" in capsys.readouterr().err) == bool(again)
+    scores = [[cell["metrics"] for cell in cells] for cells in (results(folder), before)]
+    assert scores[0] == scores[1] or again
+    assert ("; delete the folder to make it again" in capsys.readouterr().err) == bool(again)
+
+
+def test_a_prediction_that_was_edited_beside_the_training_is_not_read(folder, start, toy_data):
+    (path,) = folder.glob("predictions/*/sts-dev-output.csv")
+    edited = re.sub(r" , [^ ]*", " , 2.5", path.read_text(), count=1)
+    path.unlink()  # as `sed -i` replaces a link
+    path.write_text(edited)
+    run = RunFolder(folder, read_only=True)
+    (cell,) = (cell for cell in run.cells() if cell.split == "dev")
+    assert run.predictions(cell, read_task(toy_data, "sts").dev)[0] != 2.5
+    assert start(folder, *STS) == 0 and path.is_symlink()
 
 
 def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(finished, start, capsys):

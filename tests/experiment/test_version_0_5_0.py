@@ -56,5 +56,5 @@ def test_its_tuned_backbone_is_read():
 def test_a_run_into_its_folder_is_refused_in_one_line(runs, capsys):
     assert toy_runs.run("tiny", "toy", runs / "r", *FLAGS) == 2
     error = capsys.readouterr().err
-    assert "r: holds results of version 1.0 or earlier" in error and error.count("\n") == 1
+    assert "r: holds a run of version 1.0 or earlier" in error and error.count("\n") == 1
     assert (runs / "r" / "results.json").read_bytes() == (RUNS / "r/results.json").read_bytes()

@@ -180,7 +180,7 @@ def test_a_link_is_pointed_elsewhere_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_what_is_no_link_is_not_thrown_away_for_one(tmp_path):
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "precious").touch()
-    with pytest.raises(OSError, match="link: is a folder; name a file"):
+    with pytest.raises(OSError, match="link: is a folder, where a link should be; delete it"):
         link(tmp_path / "link", tmp_path)
     assert content_of(tmp_path) == {"link": "/", "link/precious": ""}
 

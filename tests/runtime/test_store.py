@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ranks import on_two_ranks
 
-from runtime.errors import KeptError
+from runtime.errors import DiskError, KeptError
 from runtime.processes import barrier, is_main, rank, world_size
 from runtime.store import CACHES, FORMATS, kept
 
@@ -153,6 +153,37 @@ def test_what_a_killed_process_was_writing_is_swept_up(tmp_path):
     assert [path.name.endswith(".tmp") for path in tmp_path.iterdir()] == [True]
     folder = keep(tmp_path, {"a": 1})
     assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_of_two_commands_that_make_the_same_the_first_one_counts(together, tmp_path):
+    def slow(work):
+        fast = keep(tmp_path, {"a": 1}, text="of the fast one")
+        inside = (fast / "in" / "file.txt").stat()
+        slow.kept = fast, inside
+        (work.folder / "file").write_text("of the slow one")
+
+    folder = kept("training", {"a": 1}, slow, tmp_path, together=together)
+    fast, inside = slow.kept
+    assert folder == fast and (folder / "in" / "file.txt").stat() == inside
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes links")
+def test_a_link_that_leads_nowhere_is_replaced(tmp_path):
+    folder = keep(tmp_path, kind="embeddings")
+    shutil.rmtree(folder)
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert keep(tmp_path, kind="embeddings") == folder
+    assert folder.is_dir() and not folder.is_symlink()
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_file_where_the_root_should_be_is_one_line(tmp_path):
+    (tmp_path / "root").write_text("mine")
+    with pytest.raises(DiskError, match=r"root.*a file is where a folder should be"):
+        keep(tmp_path / "root")
+    assert (tmp_path / "root").read_text() == "mine"
 
 
 def both_kinds(root: Path) -> list:
