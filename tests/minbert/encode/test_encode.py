@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import os
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -208,15 +209,16 @@ def test_a_command_that_is_cut_off_leaves_nothing_half_written(
 ):
     command(tmp_path / "whole", *words)
     whole, out = files_of(tmp_path / "whole"), tmp_path / "cut"
-    replace, calls = os.replace, []
+    calls = []
 
-    def cut_off(old, new):
+    def cut_off(move, old, new):
         calls.append(new)
         if len(calls) == moment:
             raise KeyboardInterrupt
-        replace(old, new)
+        move(old, new)
 
-    monkeypatch.setattr(files.os, "replace", cut_off)
+    for name in ("replace", "rename"):  # files get their names by one, folders by the other
+        monkeypatch.setattr(files.os, name, partial(cut_off, getattr(os, name)))
     assert command(out, *words) == 130
     monkeypatch.undo()
     assert len(files_of(out)) == moment - 2 and files_of(out).items() <= whole.items()
