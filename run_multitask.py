@@ -180,7 +180,11 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         (head,), (head_task,) = heads, head_tasks
         choice = choose_rate(
             tuned.encoder,
-            replace(head_task, splits=parts, dev_score=score_on(parts.dev, head_task.task)),
+            replace(
+                head_task,
+                splits=replace(parts, task=head_task.splits.task),
+                dev_score=score_on(parts.dev, head_task.task),
+            ),
             head.rates,
             made_of=decisive(opened, training, tuned),
             cache=opened.cache,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from data.examples import DataError, Example
 from data.tables import PathLike, number, numbered_lines
-from data.tasks import TASKS, Task
+from data.tasks import COURSE, Task
 
 logger = logging.getLogger("data")
 
@@ -89,10 +89,10 @@ def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, l
 def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
     """Return the task that a header names."""
     name = header[-1].lower() if len(header) == 2 else ""
-    for task in TASKS.values():
+    for task in COURSE.values():
         if ALSO_CALLED.get(name, name) == task.prediction_header.lower():
             return task
-    known = ", ".join(task.prediction_header for task in TASKS.values())
+    known = ", ".join(task.prediction_header for task in COURSE.values())
     raise DataError(f"{path}:{line}: not a header of predictions; expected id and one of {known}")
 
 

@@ -1,4 +1,7 @@
-"""The three tasks of CS224N: how their files are read, and all that the project knows of each.
+"""The tasks: how CS224N's files are read, and all that the project knows of each task.
+
+The three tasks of the course have files and scales of their own; `data.pairs` reads other files,
+whose labels say which of the three tasks of OWN they are for.
 
 The files are tab-separated although named .csv, and quoted by csv's default rules: the course's
 starter code reads them with `csv.DictReader(file, delimiter="\\t")`, so these readers do the same.
@@ -6,13 +9,14 @@ starter code reads them with `csv.DictReader(file, delimiter="\\t")`, so these r
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os.path import lexists
 from pathlib import Path
 from typing import Any
 
 from data.examples import DataError, Sentence, SentencePair
 from data.tables import PathLike, number, read_header, read_table, score, stored
+from runtime.files import digest
 
 logger = logging.getLogger("data")
 
@@ -130,6 +134,9 @@ def _row_id(where: str, row: dict[str, Any]) -> str:
 # --- the tasks
 
 
+OF_FILE = ("about", "texts", "label", "lowest", "largest", "words")
+
+
 @dataclass(frozen=True)
 class Task:
     """All that the rest of the project asks about a task; a new one is one record and one reader.
@@ -141,10 +148,12 @@ class Task:
         texts: the columns with the texts, one or two.
         label: the column with the label.
         label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
-        largest: labels go from 0 to this.
+        largest: labels go from `lowest` to this.
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
-        prediction_header: of CS224N's prediction files, their spelling included.
+        prediction_header: of prediction files, with the spelling of the course's.
         read: the reader, (path, labelled=True) -> list of examples.
+        lowest: the smallest label.
+        words: how a file spells the labels 0, 1, ..., in order; () where they are numbers.
     """
 
     name: str
@@ -153,10 +162,12 @@ class Task:
     texts: tuple[str, ...]
     label: str
     label_kind: str
-    largest: int
+    largest: float
     metrics: tuple[str, ...]
     prediction_header: str
     read: Callable[..., list[Any]]
+    lowest: float = 0
+    words: tuple[str, ...] = ()
 
     @property
     def main_metric(self) -> str:
@@ -174,10 +185,23 @@ class Task:
     @property
     def num_classes(self) -> int:
         """Return the number of classes; for scores, the number of whole scores."""
-        return self.largest + 1
+        return int(self.largest) + 1
+
+    @property
+    def of_file(self) -> dict[str, Any]:
+        """Return what differs from file to file: names of columns, scale and words."""
+        return {name: getattr(self, name) for name in OF_FILE}
+
+    def spelled(self, prediction: float) -> str:
+        """Return a class, or 0 or 1, as the file spells it."""
+        return self.words[int(prediction)] if self.words else str(int(prediction))
 
 
-_RECORDS = (
+def _no_reader(path: PathLike, labelled: bool = True) -> list[Any]:
+    raise DataError(f"{path}: a table of your own is read by --pairs {path}")
+
+
+_COURSE = (
     Task(
         name="sst",
         about="sentiment in 5 classes",
@@ -215,38 +239,96 @@ _RECORDS = (
         read=read_sts,
     ),
 )
-TASKS: dict[str, Task] = {task.name: task for task in _RECORDS}
+# Of other files: `data.pairs` puts names, scale and words of a file into the record.
+_OWN = (
+    Task(
+        name="paraphrase",
+        about="paraphrase yes/no",
+        files=("", "", ""),
+        texts=("sentence1", "sentence2"),
+        label="label",
+        label_kind="binary",
+        largest=1,
+        metrics=("accuracy", "f1"),
+        prediction_header="label",
+        read=_no_reader,
+    ),
+    Task(
+        name="similarity",
+        about="scores of pairs",
+        files=("", "", ""),
+        texts=("sentence1", "sentence2"),
+        label="label",
+        label_kind="score",
+        largest=1,
+        metrics=("pearson", "spearman"),
+        prediction_header="label",
+        read=_no_reader,
+    ),
+    Task(
+        name="classes",
+        about="classes of texts",
+        files=("", "", ""),
+        texts=("text",),
+        label="label",
+        label_kind="classes",
+        largest=4,  # the most; a file may have fewer classes
+        metrics=("accuracy", "f1"),
+        prediction_header="label",
+        read=_no_reader,
+    ),
+)
+COURSE: dict[str, Task] = {task.name: task for task in _COURSE}
+OWN: dict[str, Task] = {task.name: task for task in _OWN}
+TASKS: dict[str, Task] = COURSE | OWN
 
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The three parts of a task: lists of Sentence (sst) or of SentencePair (para, sts)."""
+    """The three parts of a task: lists of Sentence (sst) or of SentencePair (para, sts).
+
+    `task` is the record with names, scale and words of their file; None: that of TASKS.
+    """
 
     train: list[Any]
     dev: list[Any]
     test: list[Any]
+    task: Task | None = None
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of all rows, and of what their file calls things."""
+        rows: list[Any] = [asdict(row) for row in (*self.train, *self.dev, *self.test)]
+        return digest(rows if self.task is None else [*rows, self.task.of_file])
 
 
 def read_task(folder: PathLike, name: str) -> Splits:
-    """Return train, dev and test of a task of TASKS from a folder of its files.
+    """Return train, dev and test of a task of COURSE from a folder of its files.
 
     The test part is [] if its file is absent; its labels are read if it has their column.
     A file named `-test.csv` stands in for an absent `-test-student.csv`.
     """
-    if name not in TASKS:
-        raise DataError(f"task {name!r} is unknown; choose one of {', '.join(TASKS)}")
-    task = TASKS[name]
+    if name not in COURSE:
+        raise DataError(f"task {name!r} is unknown; choose one of {', '.join(COURSE)}")
+    task = COURSE[name]
     train, dev, test = (split_file(folder, task, split) for split in SPLITS)
     if missing := " and ".join(file.name for file in (train, dev) if not file.exists()):
         problem = "not found" if Path(folder).is_dir() else "there is no such folder"
         raise DataError(
-            f"looked for {missing} in {Path(folder)}: {problem}; "
-            f"download with: python -m data.download cs224n --out {Path(folder)}"
+            f"looked for {missing} in {Path(folder)}: {problem}; name the files so, or give a table "
+            "of any name with --pairs FILE (the course's data: --data cs224n)"
         )
     scored: list[Any] = []
     if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
         scored = task.read(test, labelled=task.label in read_header(test, "\t"))
     return Splits(task.read(train), task.read(dev), scored)
+
+
+def tasks_in(folder: PathLike) -> tuple[str, ...]:
+    """Return the tasks of the course whose training file is in a folder."""
+    return tuple(
+        name for name, task in COURSE.items() if split_file(folder, task, "train").exists()
+    )
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:

@@ -86,12 +86,12 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
         DataError: a broken file.
     """
     from data.locate import find_task
-    from data.tasks import TASKS, read_task, split_file
+    from data.tasks import COURSE, read_task, split_file
     from evaluation.suites.table import find_sets
 
     sets: dict[str, list[Example]] = {}
     for folder in folders:
-        for task in TASKS.values():
+        for task in COURSE.values():
             home = find_task(folder, task)
             if home is None or not split_file(home, task, "dev").is_file():
                 continue

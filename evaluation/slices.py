@@ -68,7 +68,7 @@ def properties(example: Example, task: Task) -> dict[str, str | None]:
         "word overlap": overlap,
         "length": length,
         "negation": f"{negations} of {len(texts)} texts",
-        "label": band_of(example.label, task.largest) if scored else str(int(example.label)),
+        "label": band_of(example.label, int(task.largest)) if scored else str(int(example.label)),
     }
 
 

@@ -167,7 +167,8 @@ def write_training(
             folder.add_curve(name, result.fitted.history)
             for split, predictions in result.fitted.predictions.items():
                 ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
-                folder.write_predictions(name, task, split, ids, predictions)
+                header = result.head_task.record.prediction_header
+                folder.write_predictions(name, task, split, ids, predictions, header)
             key = work.key if training.joint is None else digest([work.key, task])[:16]
             path, pretrain = folder.head_path(name), result.cell.pretrain
             save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)

@@ -133,7 +133,7 @@ def _head(
         tune=tune,
         features="cls" if tune == "none" else settings.features,
         backbone=settings.backbone,
-        data=settings.data,
+        data=", ".join(settings.pairs) or settings.data,
         seed=seed,
         train_rows=train_rows or most,
     )

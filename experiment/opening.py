@@ -7,8 +7,9 @@ encoder and the training texts. Everything else is handed these records and open
 import copy
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from baselines.objectives import ALL_OBJECTIVES
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen
-from data.selection import hold_out, selection_pairs
+from data.pairs import read_pairs
+from data.selection import MOST, hold_out, selection_pairs
 from data.tasks import TASKS, Splits, read_task
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
@@ -34,12 +36,16 @@ from minbert.pooling import choose_pooling
 from report.run_folder import TRAININGS, RunFolder
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
-from runtime.files import digest
+from runtime.files import digest, write_text
 from runtime.processes import is_main, main_decides, main_first
+from runtime.store import Work, kept
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, teacher_objective
 from simcse.stage import Backbone, TrainingTexts, read_texts
 from simcse.teacher import Teacher
+
+SENTENCES = "wiki1m"  # the source of the objectives that read plain sentences
+TRAIN_TEXTS = "train-texts.txt"
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class Inputs:
     held_out: dict[str, list[Any]]  # by task: labelled, for thresholds only
     files: dict[str, Path]  # to train on, by contrastive objective
     selection: list[SentencePair]  # pairs that checkpoints are selected by, [] for none
+    about: str = ""  # the user's own tables in one line, "" for the tasks of a folder
+    on_train: tuple[str, ...] = ()  # contrastive objectives that read the texts of the train part
 
     @property
     def published_labels(self) -> int | None:
@@ -81,10 +89,17 @@ def find_inputs(settings: Settings) -> Inputs:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
+    about = ""
+    if settings.pairs:
+        task = settings.task[0] if settings.task else ""
+        tables = read_pairs(settings.pairs, settings.columns, task, settings.seed)
+        about, task = tables.about, tables.task.name
+        settings, splits = replace(settings, task=(task,)), {task: tables.splits}
     stages = grid(settings)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
-    files = {}
+    files: dict[str, Path] = {}
+    on_train: list[str] = []
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
         checkpoint = CheckpointFolder.find(settings.backbone)
@@ -92,8 +107,12 @@ def find_inputs(settings: Settings) -> Inputs:
     for name, (named, flag) in settings.training_files().items():
         # The teacher reads what unsup reads.
         source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
+        if about and named is None and source == SENTENCES:
+            on_train.append(name)
+            continue
         files[name] = training_file(name, source, named, folder, flag)
-    splits = {task: read_task(folder, task) for task in settings.tasks}
+    if not settings.pairs:
+        splits = {task: read_task(folder, task) for task in settings.tasks}
     to_train_on, held_out = {}, {}
     for task, examples in splits.items():
         binary = TASKS[task].label_kind == "binary"
@@ -102,7 +121,11 @@ def find_inputs(settings: Settings) -> Inputs:
         for rows in settings.train_rows:
             if rows != "all" and int(rows) > len(kept):
                 raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
-    pairs = splits["sts"].train if "sts" in splits else None
+    if about:  # never pairs that are scored later
+        train = [pair for part in splits.values() for pair in part.train]
+        selection = [pair for pair in train[:MOST] if isinstance(pair, SentencePair)]
+    else:
+        selection = selection_pairs(folder, splits["sts"].train if "sts" in splits else None)
     inputs = Inputs(
         settings,
         stages,
@@ -115,7 +138,9 @@ def find_inputs(settings: Settings) -> Inputs:
         to_train_on,
         held_out,
         files,
-        selection_pairs(folder, pairs) if files else [],
+        selection if files or on_train else [],
+        about,
+        tuple(on_train),
     )
     if "none" in settings.tune:
         check_published(inputs)
@@ -193,8 +218,7 @@ class Run:
         digests = {name: texts.digests[name] for name, texts in self.texts.items()}
         digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
         for task, splits in self.inputs.splits.items():
-            rows = (*splits.train, *splits.dev, *splits.test)
-            digests[task] = digest([asdict(example) for example in rows])
+            digests[task] = splits.digest
         return digests
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
@@ -281,7 +305,10 @@ def open_run(inputs: Inputs) -> Run:
         objectives["teacher"] = teacher_objective(teacher)
     seen = {stage.pretrain: Seen() for stage in inputs.stages}
     texts = {}
-    for name, path in inputs.files.items():
+    files = dict(inputs.files)
+    for name in inputs.on_train:
+        files[name] = _texts_of_train(inputs, folder.path.parent / "cache")
+    for name, path in files.items():
         # Read once: its token ids for training, its texts for the audit.
         texts[name] = read_texts(
             objectives[name],
@@ -293,6 +320,17 @@ def open_run(inputs: Inputs) -> Run:
             seen[name],
         )
     return Run(inputs, folder, backbone, objectives, texts, seen)
+
+
+def _texts_of_train(inputs: Inputs, root: Path) -> Path:
+    """Return a file with the distinct texts of the train part, which SimCSE learns from."""
+    examples = chain.from_iterable(splits.train for splits in inputs.splits.values())
+    texts = list(dict.fromkeys(text for example in examples for text in example.texts))
+
+    def make(work: Work) -> None:
+        write_text(work.folder / TRAIN_TEXTS, "".join(f"{text}\n" for text in texts))
+
+    return kept("texts", {"texts": digest(texts)}, make, root, name="texts") / TRAIN_TEXTS
 
 
 @contextmanager

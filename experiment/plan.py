@@ -31,20 +31,25 @@ def plan(inputs: Inputs) -> str:
     settings = inputs.settings
     precision = str(inputs.dtype).removeprefix("torch.")
     # Where the model and data that ship with the project are used, say so.
-    named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
+    named = [settings.backbone] if inputs.about and not inputs.files else []
+    named = named or [settings.backbone, settings.data]
+    named = [name for name in named if not Path(name).is_dir()]
     lines = [f"note      {NOTES[name]}" for name in named if name in NOTES]
     lines += [
         f"backbone  {settings.backbone} ({inputs.checkpoint})",
         f"machine   {inputs.device}, {precision} products, {torch.get_num_threads()} threads"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
-        f"data      {inputs.data_folder}",
+        f"data      {inputs.about or inputs.data_folder}",
     ]
     for task, splits in inputs.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
-        lines.append(f"          {task}: {sizes}")
+        if not inputs.about:
+            lines.append(f"          {task}: {sizes}")
     lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
-    if inputs.files:
-        chosen = f"the best of {len(inputs.selection)} STS training pairs"
+    lines += [f"          {name}: the texts of the train part" for name in inputs.on_train]
+    if inputs.files or inputs.on_train:
+        of = "" if inputs.about else " STS"
+        chosen = f"the best of {len(inputs.selection)}{of} training pairs"
         lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
     heads = [
         (stage.baseline, f"{head.cell.task} {READERS[head.cell.reader]}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.config import ALL_PRESETS
-from data.tasks import TASKS
+from data.tasks import COURSE, OWN, TASKS, tasks_in
 from heads.config import (
     MOST,
     ONE_RATE,
@@ -32,6 +32,8 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
+
+WORDS_OF_NAME = ("pretrain", "task", "encoder", "tune")  # what folders' names begin with
 
 # Of run folders; raised so that new ones do not get the names of those of earlier versions.
 LAYOUT = 2
@@ -62,6 +64,7 @@ EXAMPLES = """
 examples:
   python run_multitask.py --pretrain sup --task sts
   python run_multitask.py --pretrain none unsup sup --task all
+  python run_multitask.py --pairs my.tsv --pretrain none unsup
 The same command again reuses finished cells, tuned encoders and cached embeddings.
 Exit codes: 0 done, 2 wrong input, 130 interrupted (--resume continues), 1 a bug here."""
 
@@ -79,9 +82,10 @@ class Settings:
         group="what to compare (several values make a grid)",
     )
     task: tuple[str, ...] = option(
-        ("sst",),
-        "; ".join(f"{task.name}: {task.about}" for task in TASKS.values()) + "; all",
-        choices=lambda: (*TASKS, "all"),
+        (),
+        "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
+        + "; all (sst; of a --data FOLDER what is there; of --pairs what the labels say)",
+        choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
@@ -147,6 +151,18 @@ class Settings:
     data: str = option(
         "bundled",
         "bundled: synthetic, ships with this project; cs224n: the course's; or a folder like it",
+        metavar="NAME",
+    )
+    pairs: tuple[str, ...] = option(
+        (),
+        "your own table, in place of --task: two texts (or one) and a label; a second file is dev, "
+        "a third test (one is split)",
+        metavar="FILE",
+    )
+    columns: tuple[str, ...] = option(
+        (),
+        "of --pairs: names or numbers of the text columns and the label column (usual names are "
+        "known)",
         metavar="NAME",
     )
     unsup_data: str | None = option(
@@ -216,15 +232,16 @@ class Settings:
             UserError: a value that is out of bounds or unknown, or settings that do not combine.
         """
         for name in ("pretrain", "task", "encoder", "tune", "train_rows", "schedule", "remedies"):
-            value = getattr(self, name)
-            several = (value,) if isinstance(value, str | int) else value
-            words = tuple(dict.fromkeys(map(str, several)))
-            if not words:
+            words = tuple(dict.fromkeys(_words(getattr(self, name))))
+            if not words and name != "task":
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
+        for name in ("pairs", "columns"):
+            object.__setattr__(self, name, _words(getattr(self, name)))
         if isinstance(self.rates, int | float):
             object.__setattr__(self, "rates", (self.rates,))
         check(self)
+        self._check_data()
         if self.all_seeds[-1] > LAST_SEED:
             raise UserError(
                 f"--seed {self.seed} --seeds {self.seeds}: the last seed is {self.all_seeds[-1]}; "
@@ -240,22 +257,16 @@ class Settings:
             raise UserError("--train-rows: for heads of one task each; leave out --tune joint")
         if "none" in self.tune:
             self._check_published()
-        if (self.teacher is None) == ("teacher" in self.pretrain):
-            raise UserError(
-                "--pretrain teacher: name the encoder to learn from with --teacher"
-                if self.teacher is None
-                else "--teacher: nothing reads it; add --pretrain teacher"
-            )
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the names of the tasks, `all` spelled out."""
-        return tuple(TASKS) if "all" in self.task else self.task
+        """Return the names of the tasks, `all` spelled out; () until --pairs has been read."""
+        return tuple(COURSE) if "all" in self.task else self.task
 
     @property
     def in_order(self) -> tuple[str, ...]:
         """Return the tasks as joint training learns them."""
-        return tuple(dict.fromkeys((*REPORT_ORDER, *TASKS))) if "all" in self.task else self.task
+        return tuple(dict.fromkeys((*REPORT_ORDER, *COURSE))) if "all" in self.task else self.task
 
     @property
     def all_seeds(self) -> range:
@@ -320,7 +331,12 @@ class Settings:
             return Path(self.run_dir)
         values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
         values["layout"] = LAYOUT
-        words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
+        if self.pairs:  # whose labels say the task, when they have been read
+            del values["task"]
+        names = {name: "+".join(getattr(self, name)) for name in WORDS_OF_NAME}
+        if self.pairs:
+            names["task"] = "pairs"
+        words = names.values()
         return Path("runs") / "_".join((*words, digest(values)[:8]))
 
     def to_json(self) -> dict[str, Any]:
@@ -340,6 +356,47 @@ class Settings:
             for flag, earlier, now in _compared(name, options[name], value):
                 differing.append(f"{flag}: {_in_words(earlier)} there, {_in_words(now)} now")
         return differing
+
+    def _check_data(self) -> None:
+        """Fill in the tasks of a folder; raise UserError for data that is named badly, or twice."""
+        (self._check_pairs if self.pairs else self._check_folder)()
+        if (self.teacher is None) == ("teacher" in self.pretrain):
+            raise UserError(
+                "--pretrain teacher: name the encoder to learn from with --teacher"
+                if self.teacher is None
+                else "--teacher: nothing reads it; add --pretrain teacher"
+            )
+
+    def _check_folder(self) -> None:
+        """Fill in the tasks of a folder; raise UserError for a file, or a task of no folder."""
+        if self.columns:
+            raise UserError("--columns: nothing reads it; add --pairs FILE")
+        if Path(self.data).is_file():
+            raise UserError(
+                f"--data {self.data}: expected a folder; a table of pairs and labels is given "
+                f"with --pairs {self.data}"
+            )
+        if not self.task:
+            there = tasks_in(self.data) if Path(self.data).is_dir() else ()
+            object.__setattr__(self, "task", there or ("sst",))
+        if unfit := [name for name in self.task if name in OWN]:
+            raise UserError(f"--task {unfit[0]}: is for a table of your own; add --pairs FILE")
+
+    def _check_pairs(self) -> None:
+        """Raise UserError for tables that are named badly, or settings that are for a folder."""
+        if len(self.pairs) > 3:
+            raise UserError("--pairs: expected one to three files: train, dev, test")
+        if len(set(self.pairs)) < len(self.pairs):
+            raise UserError("--pairs: the same file twice; each is train, dev or test")
+        if self.columns and len(self.columns) not in (2, 3):
+            raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
+        if len(self.task) > 1 or (self.task and self.task[0] not in OWN):
+            raise UserError(
+                f"--task {' '.join(self.task)}: the labels of --pairs say the task; leave it out, "
+                f"or name one of {', '.join(OWN)}"
+            )
+        if "joint" in self.tune:
+            raise UserError("--tune joint: --pairs is one task; leave out joint")
 
     def _check_published(self) -> None:
         """Raise UserError if nothing could read a published head as it is."""
@@ -376,6 +433,11 @@ class Settings:
                 raise UserError(
                     f"--remedies {remedy}: needs --schedule {NEEDS[remedy]}, and no other"
                 )
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """Return the texts of one value, or of several."""
+    return tuple(map(str, (value,) if isinstance(value, str | int | Path) else value))
 
 
 def _compared(name: str, earlier: Any, now: Any) -> list[tuple[str, Any, Any]]:

@@ -13,7 +13,7 @@ TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint":
 # Encoder rates to choose from. Which is best depends on the encoder, and on how it reads pairs.
 RATES = (5e-5, 1.5e-4, 5e-4)
 ONE_RATE = ("frozen", "joint", "none")  # how to tune without such a choice
-NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
+NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20, "paraphrase": 5, "similarity": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 
 # Of joint training: whose batch comes when, and what helps against forgetting.

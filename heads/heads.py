@@ -19,8 +19,8 @@ from heads.features import FEATURES
 class Head(nn.Module, ABC):
     """Hidden layers with dropout, then a linear layer; subclasses add loss and prediction.
 
-    `hidden_size` is the width of the `depth` hidden layers, `largest` the largest label (the
-    smallest is 0); dropout comes after each hidden layer's activation.
+    `hidden_size` is the width of the `depth` hidden layers; labels go from `lowest` to `largest`;
+    dropout comes after each hidden layer's activation.
     """
 
     def __init__(
@@ -29,12 +29,13 @@ class Head(nn.Module, ABC):
         hidden_size: int,
         depth: int = 1,
         *,
-        largest: int = 1,
+        largest: float = 1,
+        lowest: float = 0,
         dropout: float = 0.1,
         activation: type[nn.Module] = nn.ReLU,
     ):
         super().__init__()
-        self.largest = largest
+        self.lowest, self.largest = lowest, largest
         # (B, F) -> (B, hidden) -> ... -> (B, C)
         layers: list[nn.Module] = []
         for _ in range(depth):
@@ -69,7 +70,7 @@ class SentimentHead(Head):
 
     @property
     def num_outputs(self) -> int:
-        return self.largest + 1
+        return int(self.largest) + 1
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy of logits (B, C)."""
@@ -105,22 +106,23 @@ class ParaphraseHead(Head):
 
 
 class STSHead(Head):
-    """Features -> hidden layers -> one logit -> `largest` * sigmoid."""
+    """Features -> hidden layers -> one logit -> a sigmoid that spans `lowest` to `largest`."""
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
+        """Return the cross-entropy between the score, from 0 to 1, and sigmoid(logit).
 
         Why not the squared error: both are smallest at the mean score given the features, which is
         also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
-        no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
-        a prediction can never leave the scale.
+        no gradient left at the ends of the scale, where many labels lie. The range is that of the
+        labels, so a prediction can never leave the scale.
         """
         # The same cross-entropy, with a label between 0 and 1 instead of one of both.
-        return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
+        shares = (labels - self.lowest) / (self.largest - self.lowest)
+        return F.binary_cross_entropy_with_logits(logits, shares)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """Return scores (B,) between 0 and `largest`."""
-        return self.largest * logits.sigmoid()
+        """Return scores (B,) between `lowest` and `largest`."""
+        return self.lowest + (self.largest - self.lowest) * logits.sigmoid()
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return scores (B,), as `predict` does."""
@@ -138,10 +140,10 @@ class STSClassifierHead(STSHead):
 
     def __init__(self, in_features: int, hidden_size: int, depth: int = 1, **settings: Any):
         super().__init__(in_features, hidden_size, depth, **settings)
-        # A fresh head begins in the middle of the scale, as `largest` * sigmoid(0) is.
+        # A fresh head begins in the middle of the scale, as its sigmoid does.
         out = self.layers[-1]
         assert isinstance(out, nn.Linear)
-        nn.init.constant_(out.bias, self.largest / 2)
+        nn.init.constant_(out.bias, (self.lowest + self.largest) / 2)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean squared error of scores; of a sigmoid's, the other heads' loss."""
@@ -150,7 +152,7 @@ class STSClassifierHead(STSHead):
         return F.mse_loss(self.predict(logits), labels)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """Return scores (B,), which nothing keeps between 0 and `largest`."""
+        """Return scores (B,), which nothing keeps on the scale."""
         scores: Tensor = getattr(nn, self.score_activation)()(logits)
         return scores
 
@@ -173,7 +175,7 @@ def build_head(
     # F depends on how many vectors an example has and how they are combined.
     in_features = FEATURES[reader](form).width(hidden_size, task.num_texts)
     head_class, depth = HEADS[task.label_kind]
-    how: dict[str, Any] = {"largest": task.largest, "dropout": dropout}
+    how: dict[str, Any] = {"lowest": task.lowest, "largest": task.largest, "dropout": dropout}
     if reads_cls(task, reader, form):
         head_class = STSClassifierHead if head_class is STSHead else head_class
         return head_class(in_features, hidden_size, activation=nn.Tanh, **how)

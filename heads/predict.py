@@ -84,7 +84,8 @@ def header_of(task: Task) -> str:
     if task.label_kind == "binary":
         names.append("probability")
     elif task.label_kind == "classes":
-        names += [f"p{number}" for number in range(task.num_classes)]
+        words = task.words or range(task.num_classes)
+        names += [f"p{word}" if isinstance(word, int) else f"p_{word}" for word in words]
     return "\t".join(names)
 
 
@@ -101,4 +102,10 @@ def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterat
         soft = head.head.soft(logits).reshape(len(piece), -1).tolist()
         for id, prediction, values in zip(ids, hard, soft, strict=True):
             numbers = [f"{value:.6f}" for value in values]
-            yield "\t".join([printable(id), *([] if scored else [str(prediction)]), *numbers])
+            yield "\t".join(
+                [
+                    printable(id),
+                    *([] if scored else [printable(head.task.spelled(prediction))]),
+                    *numbers,
+                ]
+            )

@@ -6,7 +6,7 @@ Legend: N examples, n items (see features), H hidden_size, C classes.
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,8 @@ def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain
     if not is_main():
         return
     about = {"task": head_task.task, "encoder": head_task.reader, "pretrain": pretrain, "key": key}
+    if head_task.splits.task is not None:
+        about["labels"] = json.dumps(head_task.record.of_file)
     about["config"] = json.dumps(asdict(head_task.config))
     if isinstance(head, STSClassifierHead):
         about["activation"] = head.score_activation
@@ -119,7 +121,12 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
         # Settings that only a later version knows are passed over.
         raw = json.loads(about["config"])
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
-        return TASKS[about["task"]], about["encoder"], config
+        task = TASKS[about["task"]]
+        if "labels" in about:  # of a file of the user's own
+            of_file: dict[str, Any] = json.loads(about["labels"])
+            of_file |= {name: tuple(of_file[name]) for name in ("texts", "words")}
+            task = replace(task, **of_file)
+        return task, about["encoder"], config
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from data.tasks import TASKS, Splits
+from data.tasks import TASKS, Splits, Task
 from heads.config import TUNES, HeadConfig, JointConfig
 from heads.features import FEATURES, Features
 from heads.heads import Head, build_head
@@ -82,6 +82,11 @@ class HeadTask:
     inputs: dict[str, HeadInputs] | None = None  # of every split; None: `fit_heads` makes them
 
     @property
+    def record(self) -> Task:
+        """Return all that is known of the task, with the scale and words of its file."""
+        return self.splits.task or TASKS[self.task]
+
+    @property
     def features(self) -> Features:
         return FEATURES[self.reader](self.config.features)
 
@@ -139,7 +144,7 @@ def fit_heads(
             head_task.config.tune,
             cache,
             fingerprint=fingerprint,
-            beside_cls=cls_is_of_interest(encoder, TASKS[head_task.task], head_task.reader),
+            beside_cls=cls_is_of_interest(encoder, head_task.record, head_task.reader),
         )
         for head_task in head_tasks
     ]
@@ -253,7 +258,7 @@ class HeadTrainer:
 
     def _new_head(self, head_task: HeadTask) -> Head:
         """Return a head with its initial weights, which are those of a training of its own."""
-        config, task = head_task.config, TASKS[head_task.task]
+        config, task = head_task.config, head_task.record
         set_seed(config.seed)
         hidden_size = self.encoder.model.config.hidden_size
         head = build_head(task, head_task.reader, hidden_size, config.features, config.dropout)

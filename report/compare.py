@@ -8,13 +8,14 @@ import numpy as np
 from data.examples import DataError
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
-from data.tasks import SPLITS, TASKS, split_file
+from data.tasks import SPLITS, split_file
 from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
 from evaluation.significance import sentence, shown
 from evaluation.table import markdown
 from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json
+from report.rows import ScoredRows
 from report.run_folder import RunFolder
 from runtime.files import write_text
 
@@ -95,6 +96,7 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
     runs = RunFolder(a, read_only=True), RunFolder(b, read_only=True)
     first, second = (_by_place(run) for run in runs)
     scored = []
+    rows = ScoredRows(runs[0], runs[0].cells(), data)
     for (task, split), ours in first.items():
         theirs = second.get((task, split), {})
         names = [(name, name) for name in ours if name in theirs]
@@ -102,8 +104,7 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
             names = [(next(iter(ours)), next(iter(theirs)))]
         if not names:
             continue
-        home = data or next(cell.data for cell in ours[names[0][0]].values())
-        examples = TASKS[task].read(gold or split_file(data_folder(home), TASKS[task], split))
+        examples = rows.examples(task, split, gold)
         systems: Runs = {}
         pairs = []
         for name, other in names:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from data.examples import DataError
-from data.locate import data_folder
-from data.tasks import TASKS, split_file
+from data.tasks import TASKS
 from heads.config import READERS
 from report.cell import Cell, of_most_labels
+from report.rows import ScoredRows
 from report.run_folder import COSTS, RunFolder
 from runtime.files import read_json, write_text
 from runtime.progress import progress
@@ -227,10 +227,10 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
     folder = RunFolder(run, read_only=True)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     best = best_cells(folder)
-    home = data_folder(best[0].data)
+    scored = ScoredRows(folder, best)
     texts = {}
     for name in dict.fromkeys(cell.task for cell in best):
-        dev = TASKS[name].read(split_file(home, TASKS[name], "dev"))
+        dev = scored.examples(name, "dev")
         # The same examples every time, drawn from all of the file.
         rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
         texts[name] = [dev[row].texts for row in rows]

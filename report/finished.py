@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError, Example
-from data.locate import data_folder
-from data.tasks import TASKS, Splits, Task, split_file
+from data.tasks import TASKS, Splits, Task
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
 from report.judging import Judged, judge_cells, read_judged
 from report.learning import LearningCurves, learning_curves
+from report.rows import ScoredRows
 from report.run_folder import COMPARISONS, RunFolder, read_curves
 
 DUEL = ("bi", "cross")  # whose errors are compared row by row
@@ -60,8 +60,8 @@ class FinishedRun:
             raise DataError(
                 f"{path}: an unfinished run has no page; finish it by its command with --resume"
             )
-        home = data_folder(data or cells[0].data)
-        splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
+        rows = ScoredRows(folder, cells, data)
+        splits = {task: _scored(rows, task, cells) for task in _tasks(cells)}
         return cls(
             folder,
             config,
@@ -78,7 +78,7 @@ class FinishedRun:
 
     @property
     def tasks(self) -> list[Task]:
-        return [TASKS[name] for name in _tasks(self.cells)]
+        return [self.splits[name].task or TASKS[name] for name in _tasks(self.cells)]
 
     @property
     def shown(self) -> list[Cell]:
@@ -132,12 +132,9 @@ def _tasks(cells: Sequence[Cell]) -> list[str]:
     return list(dict.fromkeys(cell.task for cell in cells))
 
 
-def _scored(home: Path, task: Task, cells: Sequence[Cell]) -> Splits:
+def _scored(rows: ScoredRows, task: str, cells: Sequence[Cell]) -> Splits:
     """Return the splits of a task that cells scored; the others, such as train, stay empty."""
     scored: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
-    for split in dict.fromkeys(cell.split for cell in cells if cell.task == task.name):
-        path = split_file(home, task, split)
-        if not path.is_file():
-            raise DataError(f"{path}: not found; say where the data is now (--data DIR)")
-        scored[split] = task.read(path)
-    return Splits(**scored)
+    for split in dict.fromkeys(cell.split for cell in cells if cell.task == task):
+        scored[split] = rows.examples(task, split)
+    return Splits(**scored, task=rows.task(task))

@@ -157,15 +157,22 @@ class RunFolder:
         self._write(CURVES, "".join(f"{json.dumps(line)}\n" for line in lines))
 
     def write_predictions(
-        self, cell_name: str, task: str, split: str, ids: Sequence[str], predictions: np.ndarray
+        self,
+        cell_name: str,
+        task: str,
+        split: str,
+        ids: Sequence[str],
+        predictions: np.ndarray,
+        header: str = "",
     ) -> None:
         """Write predictions as CS224N's starter code does, odd separators included.
 
-        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers.
+        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers. The
+        `header` is that of the user's own label column; "": the task's.
         """
         record = TASKS[task]
         spelled = int if record.label_kind == "classes" else float
-        rows = [f"id \t {record.prediction_header} \n"]
+        rows = [f"id \t {header or record.prediction_header} \n"]
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
         self._write(predictions_name(cell_name, task, split), "".join(rows))
 

@@ -15,7 +15,13 @@ from heads.config import READERS
 from report.cell import COSINE
 from report.judging import MAIN, Judged
 
-TASK_NAMES = {"sst": "SST", "para": "paraphrase detection", "sts": "STS"}
+TASK_NAMES = {
+    "sst": "SST",
+    "para": "paraphrase detection",
+    "sts": "STS",
+    "paraphrase": "paraphrase detection",
+    "classes": "text classification",
+}
 METRIC_NAMES = SHOWN | {COSINE: "Spearman"}
 STAGES = {"none": "no SimCSE", "unsup": "unsupervised SimCSE", "sup": "supervised SimCSE"}
 TUNING = {

@@ -35,10 +35,11 @@ FORMATS = {
     "vectors": 3,  # of a shard of texts
     "index part": 3,
     "row": 1,  # of a table
+    "texts": 1,  # of the train part of a table, which SimCSE learns from
 }
 
 # These hold nothing but numbers that are computed again in moments: a damaged one is replaced.
-CACHES = {"embeddings", "vectors", "trial"}
+CACHES = {"embeddings", "vectors", "trial", "texts"}
 
 
 @dataclass(frozen=True)

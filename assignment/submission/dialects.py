@@ -25,11 +25,11 @@ from assignment.submission.opening import Document
 from data.examples import DataError
 from data.predictions import id_and_answer, predicted_task, predicted_value, prediction_fields
 from data.tables import decoded_lines
-from data.tasks import TASKS, Task, read_sst
+from data.tasks import COURSE, Task, read_sst
 
 # The two classes of film reviews that the course's first half asks for, too.
 CFIMDB = replace(
-    TASKS["sst"],
+    COURSE["sst"],
     name="cfimdb",
     about="sentiment in 2 classes",
     files=("ids-cfimdb-train.csv", "ids-cfimdb-dev.csv", "ids-cfimdb-test-student.csv"),
@@ -37,7 +37,7 @@ CFIMDB = replace(
     largest=1,
     read=partial(read_sst, num_classes=2),
 )
-ASKED = {**TASKS, "cfimdb": CFIMDB}
+ASKED = {**COURSE, "cfimdb": CFIMDB}
 CS224N = ("sst", "para", "sts")
 SPLITS = ("dev", "test")
 GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens of "yes" and "no", for pairs of questions

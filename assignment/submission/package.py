@@ -16,7 +16,7 @@ from assignment.submission.opening import Document, open_submission
 from assignment.submission.score import decimals
 from assignment.submission.validate import CODES, DATA, Gold, check, one_per_task
 from data.examples import DataError
-from data.tasks import TASKS
+from data.tasks import COURSE, TASKS
 from report.cell import Cell
 from report.run_folder import RunFolder, predictions_name
 from runtime.files import whole_file
@@ -33,7 +33,7 @@ class PackageOptions:
     out: Path = option(help="the zip to write", metavar="FILE.zip", required=True)
     data: str | None = option(None, f"{DATA} (default: the run's own)", metavar="DIR")
     tasks: tuple[str, ...] = option(
-        CS224N, "tasks that must be there, dev and test", choices=tuple(TASKS)
+        CS224N, "tasks that must be there, dev and test", choices=tuple(COURSE)
     )
     cells: tuple[str, ...] = option((), "heads to take instead of the best", metavar="CELL")
 

@@ -24,7 +24,7 @@ from data.synthetic.suites import write_suites
 from data.synthetic.triplets import triplet
 from data.synthetic.words import SPLITS
 from data.synthetic.writing import Writer, shuffle
-from data.tasks import TASKS
+from data.tasks import COURSE
 from runtime.files import scratch_folder, sweep, to_disk
 
 SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
@@ -35,7 +35,7 @@ SENTENCES, TRIPLETS = 20000, 10000
 # Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of
 # the scale of similarities.
 QUOTAS: dict[str, list[dict[str, Any]]] = {
-    "sst": [{"wanted": number} for number in range(TASKS["sst"].num_classes)],
+    "sst": [{"wanted": number} for number in range(COURSE["sst"].num_classes)],
     "para": [{"positive": number < 2} for number in range(5)],
     "sts": [{"band": number} for number in range(BANDS)],
 }
@@ -84,7 +84,7 @@ def write_task(writer: Writer, task: str, part: int) -> list[Example]:
 
 
 def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -> None:
-    record = TASKS[task]
+    record = COURSE[task]
     name = record.files[part]
     rows = (
         (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)

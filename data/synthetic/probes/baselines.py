@@ -22,7 +22,7 @@ from data.synthetic.evaluations import holds_new_opinion
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.words import SPLITS
 from data.tables import numbered_lines
-from data.tasks import TASKS
+from data.tasks import COURSE
 from evaluation.metrics import row_errors, task_metrics
 from evaluation.table import csv_text
 from runtime.commands import begin, exit_code
@@ -36,7 +36,7 @@ Row = dict[str, str]
 def read(folder: Path, task: str) -> list[list[Row]]:
     """Return train, dev and test of a task with all columns."""
     parts = []
-    for name in TASKS[task].files:
+    for name in COURSE[task].files:
         lines = (line for _, line in numbered_lines(folder / name))
         parts.append(list(csv.DictReader(lines, delimiter="\t")))
     return parts
@@ -44,19 +44,19 @@ def read(folder: Path, task: str) -> list[list[Row]]:
 
 def labels(rows: list[Row], task: str) -> np.ndarray:
     """Return (N,) the labels as numbers."""
-    return np.array([float(row[TASKS[task].label]) for row in rows])
+    return np.array([float(row[COURSE[task].label]) for row in rows])
 
 
 def texts(rows: list[Row], task: str, number: int = 0) -> list[str]:
     """Return the first or second text of each row."""
-    return [row[TASKS[task].texts[number]] for row in rows]
+    return [row[COURSE[task].texts[number]] for row in rows]
 
 
 def jaccard(rows: list[Row], task: str) -> np.ndarray:
     """Return (N,) the share of words that two sentences have in common."""
     scores = []
     for row in rows:
-        first, second = (set(words(row[column])) for column in TASKS[task].texts)
+        first, second = (set(words(row[column])) for column in COURSE[task].texts)
         scores.append(len(first & second) / max(1, len(first | second)))
     return np.array(scores)
 
@@ -73,7 +73,7 @@ def linear(parts: list[list[Row]], task: str, width: int | None = None) -> list[
         width: the model reads the features' first singular directions, this many, as it would
             the embeddings of an encoder of that size.
     """
-    record = TASKS[task]
+    record = COURSE[task]
     longest = 1 if record.is_pair else 2  # words in a row
     vectorizer = TfidfVectorizer(ngram_range=(1, longest), token_pattern=r"[\w'-]+")
     vectorizer.fit([text for n in range(record.num_texts) for text in texts(parts[0], task, n)])
@@ -89,7 +89,7 @@ def linear(parts: list[list[Row]], task: str, width: int | None = None) -> list[
 
 def _features(vectorizer: TfidfVectorizer, rows: list[Row], task: str) -> csr_matrix:
     first = vectorizer.transform(texts(rows, task))
-    if not TASKS[task].is_pair:
+    if not COURSE[task].is_pair:
         return first
     second = vectorizer.transform(texts(rows, task, 1))
     product = first.multiply(second)
@@ -110,13 +110,13 @@ def overlap_classes(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 def score(task: str, predicted: np.ndarray, truth: np.ndarray) -> float:
     """Return the task's main metric."""
-    return task_metrics(task, predicted, truth)[TASKS[task].main_metric] or 0.0
+    return task_metrics(task, predicted, truth)[COURSE[task].main_metric] or 0.0
 
 
 def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
     """Return {(task, baseline): [dev, test]} in the task's main metric."""
     results = {}
-    for task, record in TASKS.items():
+    for task, record in COURSE.items():
         parts = read(folder, task)
         guesses = {"TF-IDF, linear": linear(parts, task)}
         if not record.is_pair:
@@ -152,7 +152,7 @@ def held_out(task: str, part: str, rows: Iterable[Sequence[str]]) -> np.ndarray:
 def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
     """Return {(task, part): share of rows that hold something never seen in training}."""
     shares = {}
-    for task, record in TASKS.items():
+    for task, record in COURSE.items():
         for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
             texts = [[row[column] for column in record.texts] for row in rows]
             shares[task, part] = float(held_out(task, part, texts).mean())
@@ -172,7 +172,7 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
     for tag in sorted(set(tags)):
         here = tags == tag
         error = float(row_errors(task, guess[here], truth[here]).mean())
-        value = error if TASKS[task].label_kind == "score" else 1 - error
+        value = error if COURSE[task].label_kind == "score" else 1 - error
         result.append((tag, int(here.sum()), float(truth[here].mean()), value))
     return result
 
@@ -223,7 +223,7 @@ def report(folder: Path) -> list[list[Any]]:
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
-    for task, record in TASKS.items():
+    for task, record in COURSE.items():
         measure = "distance" if record.label_kind == "score" else "accuracy"
         print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
         for tag, count, mean, value in by_phenomenon(folder, task):

@@ -18,7 +18,7 @@ import numpy as np
 from data.examples import SentencePair
 from data.locate import MissingSet, find_task
 from data.suites import read_sts_set
-from data.tasks import TASKS, read_task
+from data.tasks import COURSE, read_task
 from evaluation.metrics import is_labelled
 from evaluation.suites.geometry import pair_geometry
 from evaluation.suites.sts import sts_metrics
@@ -76,7 +76,7 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
         DataError: a missing or broken file of the tasks.
     """
     sets: Sets = {}
-    found = find_task(real, TASKS["sts"]) or real  # which then says what it lacks
+    found = find_task(real, COURSE["sts"]) or real  # which then says what it lacks
     for title, folder in (("synthetic", synthetic), ("CS224N", found)):
         splits = read_task(folder, "sts")
         for part in ("dev", "test"):

@@ -23,7 +23,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from data.synthetic.probes.baselines import Row, labels, linear, over_folder, read, texts, words
-from data.tasks import TASKS
+from data.tasks import COURSE
 from runtime.commands import begin
 
 # The words that carry grammar; numbers and `not` belong to the meaning of a pair as well.
@@ -92,7 +92,7 @@ def shortcuts(parts: list[list[Row]], task: str) -> list[Finding]:
         "function words": _fitted(function_words(train), function_words(rest), train, task),
         "words, linear": np.concatenate(linear(parts, task)),
     }
-    chance = 0.0 if TASKS[task].label_kind == "score" else _majority(truth)
+    chance = 0.0 if COURSE[task].label_kind == "score" else _majority(truth)
     return [
         Finding(task, name, _score(task, guess, truth), chance) for name, guess in found.items()
     ]
@@ -114,7 +114,7 @@ def _fitted(
     train: list[Row],
     task: str,
 ) -> np.ndarray:
-    if TASKS[task].label_kind == "score":
+    if COURSE[task].label_kind == "score":
         model = Ridge(alpha=1.0)
     else:
         model = LogisticRegression(C=1.0, max_iter=1000)
@@ -125,7 +125,7 @@ def _fitted(
 
 
 def _score(task: str, guess: np.ndarray, truth: np.ndarray) -> float:
-    if TASKS[task].label_kind != "score":
+    if COURSE[task].label_kind != "score":
         return float((guess == truth).mean())
     return float(pearsonr(guess, truth).statistic) if guess.std() > 0 else 0.0
 
@@ -151,7 +151,7 @@ def known_edits(parts: list[list[Row]], task: str) -> Finding:
 def findings(folder: Path) -> list[Finding]:
     """Return all figures of the tasks over pairs."""
     found = []
-    for task, record in TASKS.items():
+    for task, record in COURSE.items():
         if record.is_pair:
             parts = read(folder, task)
             found += [*shortcuts(parts, task), *same_words(parts, task), known_edits(parts, task)]

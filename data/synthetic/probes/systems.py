@@ -15,7 +15,7 @@ from baselines.embedder import Embedder, similarities
 from baselines.words import tfidf, word_overlap
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import COURSE, Splits, read_task
 from evaluation.metrics import is_labelled, task_metrics
 from evaluation.suites.sts import pair_cosines
 from heads.config import head_config
@@ -72,14 +72,14 @@ def cosine_of(task: str) -> str:
 
 def is_similarity(task: str) -> bool:
     """Return whether a task's labels are scores of pairs, which cosines can order."""
-    return TASKS[task].label_kind == "score" and TASKS[task].is_pair
+    return COURSE[task].label_kind == "score" and COURSE[task].is_pair
 
 
 def overlap_scores(data: DataSet) -> Measured:
     """Return what the share of common words gives: a threshold for classes, an order of pairs."""
     measured = {}
     for task in data.splits:
-        if TASKS[task].label_kind == "binary":
+        if COURSE[task].label_kind == "binary":
             measured[task] = _of_lines(data, task, overlap_classes)
         elif is_similarity(task):
             measured[cosine_of(task)] = _compared(data, task, word_overlap())
@@ -100,11 +100,11 @@ def _of_lines(data: DataSet, task: str, baseline: Any) -> Scores:
     """Return a baseline that reads a file's lines, on the scored part."""
     parts = [_lines(part, task) for part in (data.splits[task].train, data.scored(task))]
     guess = baseline(parts, task)[-1]
-    return Scores(TASKS[task].main_metric, np.atleast_2d(guess), data.truth(task))
+    return Scores(COURSE[task].main_metric, np.atleast_2d(guess), data.truth(task))
 
 
 def _lines(examples: Sequence[Any], task: str) -> list[Row]:
-    record = TASKS[task]
+    record = COURSE[task]
     return [
         {record.label: str(example.label), **dict(zip(record.texts, example.texts, strict=True))}
         for example in examples
@@ -138,7 +138,7 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
             inputs = fitted.inputs
             guesses.append(fitted.predictions[data.part(task)])
         truth = data.truth(task)
-        measured[task] = Scores(TASKS[task].main_metric, np.array(guesses), truth)
+        measured[task] = Scores(COURSE[task].main_metric, np.array(guesses), truth)
         if is_similarity(task):
             cosines = pair_cosines(*fitted.inputs[data.part(task)].columns())
             measured[cosine_of(task)] = Scores("spearman", np.atleast_2d(cosines), truth)
@@ -147,13 +147,13 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
 
 def _dev_score(splits: Splits, task: str) -> Any:
     labels = np.array([example.label for example in splits.dev], np.float64)
-    return lambda guess: task_metrics(task, guess, labels)[TASKS[task].main_metric]
+    return lambda guess: task_metrics(task, guess, labels)[COURSE[task].main_metric]
 
 
 def halves(measured: Measured) -> Measured:
     """Return the cosines' scores within each half of the scale."""
     parts = {}
-    for name in map(cosine_of, TASKS):
+    for name in map(cosine_of, COURSE):
         if name not in measured:
             continue
         cosines = measured[name]

@@ -39,7 +39,7 @@ from data.synthetic.probes.systems import (
     read_data,
     tfidf_scores,
 )
-from data.tasks import TASKS
+from data.tasks import COURSE
 from evaluation.table import csv_text
 from minbert.config import POOLINGS
 from runtime.commands import begin, exit_code
@@ -74,7 +74,7 @@ class Options:
         help="where python -m data.synthetic wrote", metavar="DIR", required=True
     )
     real: Path = option(help="the same tasks on real data", metavar="DIR", required=True)
-    task: tuple[str, ...] = option((), "some tasks (all)", choices=lambda: tuple(TASKS))
+    task: tuple[str, ...] = option((), "some tasks (all)", choices=lambda: tuple(COURSE))
     seeds: int = option(1, "of the heads", least=1, most=1000)
     rows: int | None = option(
         None, "fit on the first N training rows (all)", least=1, most=10**9, metavar="N"
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(options: Options) -> None:
     """Read both data sets, measure, print and, if asked, write."""
-    tasks = options.task or tuple(TASKS)
+    tasks = options.task or tuple(COURSE)
     data = [read_data(path, tasks, options.rows) for path in (options.synthetic, options.real)]
     for side, found in zip(SIDES, data, strict=True):
         print(described(side, found))
@@ -112,7 +112,7 @@ def described(side: str, data: DataSet) -> str:
         truth = data.truth(task)
         line = f"{side:10}{task:6}{len(splits.train):6} to fit, {len(truth):5} of {data.part(task)}"
         if is_similarity(task):
-            bands = np.arange(TASKS[task].largest + 1)
+            bands = np.arange(COURSE[task].largest + 1)
             shares = np.histogram(truth, bands)[0] / len(truth)
             line += "; share per band of 1: " + " ".join(f"{share:.2f}" for share in shares)
         lines.append(line)
@@ -194,7 +194,7 @@ def _discord(ahead: str, behind: str, table: Table, other: Table) -> str:
 
 
 def _print_margins(results: Results, rival: str) -> None:
-    names = [name for name, table in results.items() if rival in table and name in TASKS]
+    names = [name for name, table in results.items() if rival in table and name in COURSE]
     names += [name for name in results if name.endswith(HELD_OUT)]
     print(f"{'':34}" + "".join(f"{name:>20}" for name in names))
     for system in synthetic_systems(results):

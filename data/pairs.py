@@ -1,0 +1,462 @@
+"""Tables of any name: which columns are texts and labels, which task the labels say, the split."""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from data.columns import ID, LABEL, TEXT, Column, is_number, pair_columns
+from data.examples import DataError, Example, Sentence, SentencePair
+from data.overlap import groups_by_text
+from data.tables import Table, number, open_table
+from data.tasks import OWN, SPLITS, Splits, Task
+
+logger = logging.getLogger("data")
+
+REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
+NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "-"}
+YES = {
+    *("1", "yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "similar"),
+    *("equivalent", "positive", "entailment", "related", "is_duplicate", "is_paraphrase"),
+}
+NO = {
+    *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
+    *("none", "other", "nomatch", "mismatch"),
+}
+NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
+MOST_CLASSES = 5
+FEWEST_ROWS = 50  # of one file, which leaves five to choose by and five to score
+SMALLEST_PART = 0.5  # of what a part should have: a tenth of the rows
+TASK_WORDS = {
+    "paraphrase": "paraphrase detection",
+    "similarity": "similarity",
+    "classes": "text classification",
+}
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """The rows of the user's own tables, and in one line what was understood.
+
+    `task` is its record, with the names, the scale and the words of the files.
+    """
+
+    splits: Splits
+    task: Task
+    about: str
+
+
+class _Row(NamedTuple):
+    line: int
+    id: str
+    texts: tuple[str, ...]
+    label: str | None  # as spelled, None without a label
+
+
+@dataclass(frozen=True)
+class _File:
+    """The rows of one table with all texts."""
+
+    path: str
+    columns: tuple[str, ...]  # the names of the texts, then that of the label
+    rows: list[_Row]
+
+    @property
+    def spelled(self) -> list[str]:
+        return [row.label for row in self.rows if row.label is not None]
+
+
+def read_pairs(
+    paths: Sequence[str], columns: Sequence[str] = (), task: str = "", seed: int = 42
+) -> OwnData:
+    """Return the rows of one, two or three tables, split into train, dev and test.
+
+    One table is split by connected texts, 80/10/10. Of two the second is dev, of three the third is
+    test, which may be without labels. The labels say the task, unless `task` of OWN is named.
+
+    Args:
+        paths: of the tables.
+        columns: names or numbers (from 1) of the texts and of the label, () to find them.
+        task: a name of OWN, "" to be told by the labels.
+        seed: of the split.
+
+    Raises:
+        DataError: a table that cannot be read, labels that leave the task in doubt, or rows that
+            cannot be split.
+    """
+    files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
+    if len({len(file.columns) for file in files}) > 1:
+        counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
+        raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
+    record, label_of = _understood(files, task)
+    parts = [_examples(file, record, label_of) for file in files]
+    if len(parts) == 1:
+        train, dev, test = split_by_texts(parts[0], record, seed, paths[0])
+    else:
+        train, dev, test = [*parts, []][:3]
+    splits = Splits(train, dev, test, record)
+    for name, path in zip(SPLITS, [*paths, paths[0], paths[0]][:3], strict=True):
+        _check_part(name, path, getattr(splits, name), record)
+    return OwnData(splits, record, _in_words(files, splits, record))
+
+
+# --- the rows
+
+
+def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
+    table = _open(path, named, labelled)
+    texts = [column.name for column in table.columns if column.kind == "text"]
+    rows: list[_Row] = []
+    incomplete: dict[str, list[int]] = {"without a text": [], "without a label": []}  # lines
+    for line, fields in table.rows():
+        items = tuple(_plain(fields[name]) for name in texts)
+        if not all(items):
+            incomplete["without a text"].append(line)
+            continue
+        label = _plain(fields.get("label", ""))
+        row_id = _plain(fields.get("id", "")) or str(line)
+        has_label = label.casefold() not in NO_LABEL
+        rows.append(_Row(line, row_id, items, label if has_label else None))
+    with_label = [row for row in rows if row.label is not None]
+    if labelled or with_label:  # else all of a test file is without
+        incomplete["without a label"] = [row.line for row in rows if row.label is None]
+        rows = with_label
+    for what, lines in incomplete.items():
+        if lines:
+            count = f"{len(lines)} row(s) {what} (first: line {lines[0]})"
+            if not rows:
+                raise DataError(f"{path}: {count}, and no others; fill them in, or {REMEDY}")
+            logger.warning("%s: %s; left out", path, count)
+    names = tuple(_column(table, name) for name in (*texts, "label"))
+    return _File(path, names, _with_usable_ids(path, rows))
+
+
+def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
+    """Open a table as one of pairs or, if it is none, as one of single texts."""
+    label = Column("label", LABEL, required=labelled, kind="label")
+    id_column = Column("id", ID, required=False, kind="id")
+    pair = (*pair_columns(), label, id_column)
+    single = (Column("text", TEXT), label, id_column)
+    if named:
+        wanted = pair if len(named) == 3 else single
+        try:
+            return open_table(path, wanted, named=named, remedy=REMEDY)
+        except DataError:
+            if labelled:
+                raise
+            return open_table(path, wanted, named=named[:-1], remedy=REMEDY)
+    try:
+        return open_table(path, pair, remedy=REMEDY)
+    except DataError as error:
+        try:
+            return open_table(path, single, remedy=REMEDY)
+        except DataError:
+            raise error from None
+
+
+def _column(table: Table, name: str) -> str:
+    """Return what the header calls a column; the usual name without a header."""
+    return table.header[table.places[name]] if table.header and name in table.places else name
+
+
+def _plain(text: str) -> str:
+    """Return a text with one blank for any white space in it, as the rows of files need it."""
+    return " ".join(text.split())
+
+
+def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
+    """Return the rows, named by their lines where ids could not tell predictions apart."""
+    rows = [row._replace(id=row.id.lower()) for row in rows]
+    counts = Counter(row.id for row in rows)
+    for row in rows:
+        if counts[row.id] > 1 or "," in row.id:
+            why = "is there more than once" if counts[row.id] > 1 else "holds a comma"
+            logger.warning(
+                "%s:%d: id %r %s; rows are named by their lines", path, row.line, row.id[:40], why
+            )
+            return [row._replace(id=str(row.line)) for row in rows]
+    return rows
+
+
+# --- the task
+
+
+def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str], float]]:
+    """Return the task that the labels say, and the function from a spelled label to its number."""
+    first = files[0]
+    columns, counts = first.columns, Counter(map(_value, first.spelled))
+    where = f"{first.path}: label {columns[-1]}"
+    numeric = all(isinstance(value, float) for value in counts)
+    shown = ", ".join(map(_shown, list(counts)[:3])) + (", ..." if len(counts) > 3 else "")
+    if len(counts) < 2:
+        raise DataError(f"{where} is {shown} in all rows, which teaches nothing; give other rows")
+    single = len(columns) == 2
+    kind = named or ("classes" if single else "paraphrase" if len(counts) == 2 else "similarity")
+    if single != (kind == "classes"):
+        raise DataError(
+            f"--task {kind}: {first.path} has {len(columns) - 1} text column(s); leave out --task, "
+            f"or {REMEDY}"
+        )
+    words: tuple[str, ...] = ()
+    if kind == "similarity":
+        if not numeric:
+            raise _no_scores(first, where, counts, shown)
+        _check_scales(files)
+        values = [_value(label) for file in files for label in file.spelled]
+        ends = [value for value in values if isinstance(value, float)]
+        lowest, largest = float(floor(min(ends))), float(ceil(max(ends)))
+    elif kind == "paraphrase":
+        words = _no_and_yes(where, counts, shown, numeric and bool(named))
+        lowest, largest = 0.0, 1.0
+    else:
+        if len(counts) > MOST_CLASSES:
+            raise DataError(
+                f"{where} has {len(counts)} values ({shown}), expected at most {MOST_CLASSES} "
+                f"classes; join some, or {REMEDY}"
+            )
+        words = tuple(
+            map(_shown, sorted(counts, key=lambda value: (isinstance(value, str), value)))
+        )
+        lowest, largest = 0.0, float(len(words) - 1)
+    if words:
+        first_spelling = {_shown(_value(label)): label for label in reversed(first.spelled)}
+        numbers = {word: at for at, word in enumerate(words)}
+        if not numeric:
+            words = tuple(first_spelling[word] for word in words)
+        _check_words(files, numbers, words)
+    else:
+        numbers = {}
+    record = replace(
+        OWN[kind],
+        about=_about(kind, lowest, largest, words),
+        texts=columns[:-1],
+        label=columns[-1],
+        prediction_header=columns[-1],
+        lowest=lowest,
+        largest=largest,
+        words=words,
+    )
+
+    def label_of(label: str) -> float:
+        value = _value(label)
+        return float(numbers[_shown(value)]) if numbers else float(value)
+
+    return record, label_of
+
+
+def _about(kind: str, lowest: float, largest: float, words: Sequence[str]) -> str:
+    if kind == "similarity":
+        return f"similarity {lowest:g} to {largest:g}"
+    return (
+        f"paraphrase {words[1]}/{words[0]}"
+        if kind == "paraphrase"
+        else f"classes {', '.join(words)}"
+    )
+
+
+def _value(label: str) -> float | str:
+    """Return the number that a label is, with a decimal comma too, or the word without case."""
+    if is_number(label) and not re.search(r",\d{3}$", label):
+        value = number(label.replace(",", "."))
+        if value is not None:
+            return value
+    return label.casefold()
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _no_and_yes(
+    where: str, counts: Counter[float | str], shown: str, larger_is_yes: bool
+) -> tuple[str, str]:
+    """Return the two labels of paraphrase detection, that for no first."""
+    if len(counts) != 2:
+        raise DataError(f"{where} has {len(counts)} values ({shown}), expected two, as 0 and 1")
+    a, b = sorted(map(_shown, counts))
+    says_yes = [word for word in (a, b) if word in YES]
+    says_no = [word for word in (a, b) if word in NO or NOT.match(word)]
+    if len(says_yes) == 1:
+        return (b, a) if says_yes == [a] else (a, b)
+    if len(says_no) == 1 and not says_yes:
+        return (a, b) if says_no == [a] else (b, a)
+    if larger_is_yes:
+        low, high = sorted(float(value) for value in counts)
+        return _shown(low), _shown(high)
+    if all(isinstance(value, float) for value in counts):
+        raise DataError(
+            f"{where} is {a} or {b}: two scores, or no and yes? Give --task similarity, or "
+            "--task paraphrase (the larger is yes)"
+        )
+    raise DataError(f"{where} is {a!r} or {b!r}; which is yes? Write 1 for yes and 0 for no")
+
+
+def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str) -> DataError:
+    """Return the error about labels of pairs that are neither numbers nor yes and no."""
+    words = {value for value in counts if isinstance(value, str)}
+    row = next(row for row in file.rows if row.label is not None and _value(row.label) in words)
+    if len(words) < len(counts):
+        return DataError(
+            f"{file.path}:{row.line}: label is {str(row.label)[:40]!r}, expected a number as in other rows; "
+            "correct the row"
+        )
+    return DataError(
+        f"{where} has {len(counts)} words ({shown}); of pairs, two words (yes, no) or numbers are "
+        "learnt; write numbers, or keep the rows of two"
+    )
+
+
+def _check_scales(files: Sequence[_File]) -> None:
+    """Refuse labels of dev or test on another scale than train's, or that are no numbers."""
+    spans = {}
+    for file in files:
+        values = []
+        for row in file.rows:
+            value = None if row.label is None else _value(row.label)
+            if isinstance(value, str):
+                raise DataError(
+                    f"{file.path}:{row.line}: label is {value[:40]!r}, expected a number as in "
+                    "other rows; correct the row"
+                )
+            if value is not None:
+                values.append(value)
+        if len(values) > 1:
+            spans[file.path] = (min(values), max(values))
+    (train, (low, high)), *others = spans.items()
+    for path, (lowest, largest) in others:
+        width, other = high - low, largest - lowest
+        if max(width, other) > 2 * min(width, other) and (lowest < low or largest > high or other):
+            raise DataError(
+                f"{path}: labels go from {lowest:g} to {largest:g}, those of {train} from {low:g} to "
+                f"{high:g}; bring them to one scale"
+            )
+
+
+def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[str, ...]) -> None:
+    for file in files[1:]:
+        for row in file.rows:
+            if row.label is not None and _shown(_value(row.label)) not in numbers:
+                raise DataError(
+                    f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of {files[0].path} are "
+                    f"{', '.join(words)}; use the same ones"
+                )
+
+
+def _examples(file: _File, record: Task, label_of: Callable[[str], float]) -> list[Any]:
+    examples: list[Example] = []
+    for row in file.rows:
+        label = None if row.label is None else label_of(row.label)
+        if record.is_pair:
+            examples.append(SentencePair(row.id, row.texts[0], row.texts[1], label))
+        else:
+            examples.append(Sentence(row.id, row.texts[0], None if label is None else int(label)))
+    return examples
+
+
+# --- the split
+
+
+def split_by_texts(
+    examples: Sequence[Any], task: Task, seed: int, path: str = "the file"
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return train, dev and test, 80/10/10, with no text on two sides.
+
+    Rows that a chain of shared texts connects stay together. The groups are drawn by the seed, for
+    classes so that every part has about the same shares.
+
+    Raises:
+        DataError: there are too few rows, or one group of them is too large.
+    """
+    count = len(examples)
+    remedy = "give files for dev and test: --pairs TRAIN DEV TEST"
+    if count < FEWEST_ROWS:
+        raise DataError(f"{path}: {count} rows, at least {FEWEST_ROWS} to be split; {remedy}")
+    groups = groups_by_text(examples)
+    sizes = np.bincount(groups)
+    order = np.random.default_rng([seed, count]).permutation(len(sizes))
+    if task.label_kind != "score":
+        order = order[np.argsort(_turns(groups, examples, order), kind="stable")]
+    held_out = count - int(0.8 * count)
+    rooms = [held_out // 2, held_out - held_out // 2]
+    part = np.zeros(len(sizes), np.int64)  # of each group: 0 train, 1 dev, 2 test
+    left = list(rooms)
+    for group in order:
+        # The emptier of the two that has room.
+        side = int(left[1] / rooms[1] > left[0] / rooms[0])
+        if sizes[group] > left[side]:
+            side = 1 - side
+        if sizes[group] <= left[side]:
+            part[group] = side + 1
+            left[side] -= int(sizes[group])
+    if any(rest > (1 - SMALLEST_PART) * room for rest, room in zip(left, rooms, strict=True)):
+        raise DataError(
+            f"{path}: shared texts connect {sizes.max()} of {count} rows, so that no split has no "
+            f"text on two sides; {remedy}"
+        )
+    rows = part[groups]
+    train, dev, test = (
+        [example for example, at in zip(examples, rows, strict=True) if at == side]
+        for side in range(3)
+    )
+    return train, dev, test
+
+
+def _turns(groups: np.ndarray, examples: Sequence[Any], order: np.ndarray) -> np.ndarray:
+    """Return for each group of `order` when it is drawn, so that all labels come evenly, (G,)."""
+    _, first_rows = np.unique(groups, return_index=True)
+    labels = np.array([examples[int(row)].label for row in first_rows])[order]
+    turns = np.empty(len(order))
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        turns[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return turns
+
+
+def _check_part(name: str, path: str, examples: Sequence[Any], task: Task) -> None:
+    """Raise DataError for a part with which nothing can be learnt, chosen or scored."""
+    labels = {example.label for example in examples}
+    if not examples or labels == {None}:
+        return  # a test part may be without labels, or missing
+    if name == "train" and task.words and len(labels) < len(task.words):
+        wanted = "every label"
+    elif len(labels) < 2:
+        wanted = "more than one label"
+    else:
+        return
+    raise DataError(
+        f"{path}: the {name} part needs {wanted}; give more rows, or files for dev and test: "
+        "--pairs TRAIN DEV TEST"
+    )
+
+
+# --- what was understood
+
+
+def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
+    labelled = [e for part in (splits.train, splits.dev, splits.test) for e in part]
+    counts = Counter(example.label for example in labelled if example.label is not None)
+    if task.label_kind == "score":
+        labels = f"from {task.lowest:g} to {task.largest:g}"
+    elif task.label_kind == "binary":
+        no, yes = task.words
+        said = [
+            f"{counts[1]} {yes}" + (" (yes)" if yes.casefold() != "yes" else ""),
+            f"{counts[0]} {no}" + (" (no)" if no.casefold() != "no" else ""),
+        ]
+        labels = f"with {said[0]} and {said[1]}"
+    else:
+        labels = f"with {', '.join(f'{counts[at]} {word}' for at, word in enumerate(task.words))}"
+    names = ", ".join(Path(file.path).name for file in files)
+    sizes = "/".join(str(len(part)) for part in (splits.train, splits.dev, splits.test))
+    item = "pairs" if task.is_pair else "texts"
+    how = f"split {sizes} by connected texts" if len(files) == 1 else f"train/dev/test {sizes}"
+    return (
+        f"{names}: {len(labelled)} {item}, label {task.label} {labels}: {TASK_WORDS[task.name]}; "
+        f"{how}"
+    )

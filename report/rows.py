@@ -1,0 +1,88 @@
+"""The rows that a finished run has scored, read again from where its data is now."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from data.examples import DataError
+from data.locate import data_folder
+from data.pairs import read_pairs
+from data.tasks import TASKS, Splits, Task, split_file
+from report.cell import Cell
+from report.run_folder import RunFolder
+
+
+class ScoredRows:
+    """The labelled rows of a run: of the files of its tasks, or of the user's own tables.
+
+    Args:
+        folder: of the run.
+        cells: of it, which name the data.
+        data: where the files are now, a folder or, of one table, the table; None: where they were.
+    """
+
+    def __init__(self, folder: RunFolder, cells: Sequence[Cell], data: str | None = None):
+        config = folder.config()
+        options = config["options"]
+        self._path, self._data = folder.path, data
+        self._home = cells[0].data
+        self._paths = [str(path) for path in options.get("pairs") or ()]
+        self._columns = [str(name) for name in options.get("columns") or ()]
+        self._seed = options.get("seed", 42)
+        self._read: dict[str, Splits] = {}  # tables, by the name of their task
+        self._digests: dict[str, Any] = config.get("sha256", {})
+
+    def task(self, name: str) -> Task:
+        """Return a task's record, with the scale and words of its file."""
+        return (self._own(name).task if self._paths else None) or TASKS[name]
+
+    def examples(self, name: str, split: str, gold: Path | None = None) -> list[Any]:
+        """Return the rows of a split.
+
+        Args:
+            name: of the task.
+            split: train, dev or test.
+            gold: the split's file, in place of where the run found it.
+
+        Raises:
+            DataError: a file is gone, or tables have changed since the run.
+        """
+        if self._paths:
+            if gold is not None:
+                raise DataError(f"--gold {gold}: {self._path} was made with --pairs; give --data")
+            rows: list[Any] = getattr(self._own(name), split)
+            return rows
+        path = gold or split_file(data_folder(self._data or self._home), TASKS[name], split)
+        if not path.is_file():
+            raise DataError(f"{path}: not found; say where the data is now (--data DIR)")
+        return TASKS[name].read(path)
+
+    @cached_property
+    def _tables(self) -> list[str]:
+        """Return the paths of the user's own tables as they are now."""
+        moved = Path(self._data) if self._data else None
+        if moved is None:
+            paths = self._paths
+        elif moved.is_dir():
+            paths = [str(moved / Path(path).name) for path in self._paths]
+        elif len(self._paths) == 1:
+            paths = [str(moved)]
+        else:
+            raise DataError(f"--data {moved}: expected the folder of {', '.join(self._paths)}")
+        for path in paths:
+            if not Path(path).is_file():
+                raise DataError(f"{path}: not found; say where the table is now (--data FILE)")
+        return paths
+
+    def _own(self, name: str) -> Splits:
+        if name in self._read:
+            return self._read[name]
+        splits = read_pairs(self._tables, self._columns, name, self._seed).splits
+        if splits.digest != self._digests.get(name):
+            raise DataError(
+                f"{', '.join(self._tables)}: changed since {self._path} was made; run its command "
+                "again, or say where the table of that time is (--data FILE)"
+            )
+        self._read[name] = splits
+        return splits
