@@ -566,7 +566,7 @@ def _matched(
             given[column.name] = int(name) - 1
         else:
             return {}, []
-    if named and all(name.isdecimal() and plain(name) not in names for name in named):
+    if named and all(map(str.isdecimal, named)):
         return {}, []  # whether there is a header is to be seen
     rest = [column for column in columns if column.name not in given]
     matched, doubts = match(header, rest)
