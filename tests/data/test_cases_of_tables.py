@@ -152,6 +152,8 @@ def test_what_looks_like_a_header(first, below, is_header):
 def test_a_line_is_a_text_but_for_a_header(name, tmp_path):
     path = write(tmp_path, f"{name}\na, b\n\nc\td\n")
     assert list(iter_documents(path)) == ["a, b", "", "c\td"]
+    path = write(tmp_path, f'{name}\n"a, ""b"""\n"c" and "d"\n')
+    assert list(iter_sentences(path)) == ['a, "b"', '"c" and "d"']
     assert list(iter_sentences(write(tmp_path, "a kite, red\nb\n"))) == ["a kite, red", "b"]
     table = lines([("id", name), ("x1", "one text"), ("x2", "another")], ",")
     assert list(iter_sentences(write(tmp_path, table))) == ["one text", "another"]
@@ -209,7 +211,11 @@ REFUSED = {
         ('sentence1\tsentence2\na b\t{"x":1}\nc d\t{"x":2}\n', ": column 'sentence2' holds JSON"),
         ("sentence1\ttext_b\tsentence_b\nx y\ta b\tc d\n", "could all be 'sentence2'"),
     ],
-    iter_sentences: [("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields")],
+    iter_sentences: [
+        ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
+        ('{"foo": "a"}\n{"foo": "b"}\n', ":1: no column 'text'; found 'foo'"),
+        ("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields"),
+    ],
     read_sst: [
         ("text\tlabel\na b\t0,5\n", ":2: sentiment is '0,5', with a decimal comma; write 0.5"),
         ("text\tlabel\tscore\nx y\t1\t2\n", ":1: 'label', 'score' could all be 'sentiment'"),
@@ -264,6 +270,14 @@ def test_an_id_twice_is_refused_where_predictions_are_written_by_id(tmp_path):
         tmp_path, lambda split, row: [f"{split}{int(row[0].removeprefix(split)) % 10}", *row[1:]]
     )
     assert "sts-dev.csv:12: id 'dev0' is on line 2 too" in error_of(read_task, tmp_path, "sts")
+
+
+def test_an_index_that_pandas_wrote_is_no_text(tmp_path):
+    expected = [pair for pair in PAIRS if "," not in pair[1]] * 2
+    for header in (",anchor,positive", "Unnamed: 0,anchor,positive", "id,sent0,sent1", ""):
+        rows = "".join(f"{n},{a},{b}\n" for n, (a, b) in enumerate(expected))
+        path = write(tmp_path, f"{header}\n{rows}")
+        assert [triplet.texts for triplet in iter_triplets(path)] == expected
 
 
 def test_words_are_labels(tmp_path):
