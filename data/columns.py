@@ -57,7 +57,7 @@ LABEL = (
     "target",
     "quality",
 )
-ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id")
+ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 
 
 @dataclass(frozen=True)
@@ -106,20 +106,28 @@ def is_number(text: str) -> bool:
     return re.fullmatch(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", text, re.I) is not None
 
 
+def can_be_header(first: Sequence[str]) -> bool:
+    """Return whether the fields of a line are distinct, short names (the first may be empty)."""
+    written = [field.strip().strip('"').strip() for field in first]
+    written = written[1:] if written and not written[0] else written
+    return (
+        bool(written)
+        and len(set(map(str.casefold, written))) == len(written)
+        and all(len(name) <= 40 and NAME.fullmatch(name) for name in written)
+    )
+
+
 def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line of a table is one of column names, known or not.
 
-    It is where its fields are distinct, short names without digits first or sentence punctuation
-    (the first may be empty, as pandas writes an index), none of which stands in its column again,
-    and where something sets them off from the rows below: a column of numbers has a word on top;
-    or most fields hold a word that headers use; or they are single words over texts of several.
+    It is where its fields can be names, none of which stands in its column again, and where
+    something sets them off from the rows below: a column of numbers or labels has a word on top; or
+    most fields hold a word that headers use; or they are single words over texts of several.
     """
+    if not can_be_header(first):
+        return False
     names = [field.strip().strip('"').strip() for field in first]
-    written = names[1:] if names and not names[0] else names
-    if not written or len(set(map(str.casefold, written))) < len(written):
-        return False
-    if not all(len(name) <= 40 and NAME.fullmatch(name) for name in written):
-        return False
+    written = list(filter(None, names))
     columns = [[row[at].strip() for row in below if at < len(row)] for at in range(len(names))]
     if any(name and name in column for name, column in zip(names, columns, strict=True)):
         return False
@@ -152,7 +160,7 @@ def _is_word_over_labels(name: str, column: Sequence[str]) -> bool:
 ID_LIKE = re.compile(r"[A-Za-z_.:#-]*\d[\w.:#-]*", re.ASCII)
 LABEL_WORDS = {
     *("yes", "no", "true", "false", "entailment", "neutral", "contradiction", "positive"),
-    *("negative", "duplicate", "different", "paraphrase", "not_entailment", "same", "y", "n"),
+    *("negative", "duplicate", "different", "paraphrase", "not_entailment", "same"),
 }
 
 
@@ -182,7 +190,7 @@ class Contents:
         # Texts of several words, nearly all, are none of the others.
         if field and " " not in field:
             self.numbers += is_number(field)
-            self.ids += ID_LIKE.fullmatch(field) is not None
+            self.ids += len(field) > 5 and ID_LIKE.fullmatch(field) is not None
             self.labels += field.casefold() in LABEL_WORDS
 
     @property
@@ -231,7 +239,7 @@ def _kind(fields: Sequence[str]) -> str:
         whole = [int(field) for field in fields if field.isdecimal()]
         counts = len(whole) == len(fields) > 2 and whole == list(range(whole[0], whole[-1] + 1))
         return "id" if counts else "label"
-    if contents.fault == "ids" and distinct == len(fields):
+    if all(map(ID_LIKE.fullmatch, fields)) and distinct == len(fields):
         return "id"
     single = not any(" " in field for field in fields)
     few = single and len(fields) >= 4 and distinct <= max(2, len(fields) // 4)

@@ -303,8 +303,8 @@ def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str
     row = next(row for row in file.rows if row.label is not None and _value(row.label) in words)
     if len(words) < len(counts):
         return DataError(
-            f"{file.path}:{row.line}: label is {str(row.label)[:40]!r}, expected a number as in other rows; "
-            "correct the row"
+            f"{file.path}:{row.line}: label is {str(row.label)[:40]!r}, expected a number, "
+            "as in other rows; correct the row"
         )
     return DataError(
         f"{where} has {len(counts)} words ({shown}); of pairs, two words (yes, no) or numbers are "
@@ -333,8 +333,8 @@ def _check_scales(files: Sequence[_File]) -> None:
         width, other = high - low, largest - lowest
         if max(width, other) > 2 * min(width, other) and (lowest < low or largest > high or other):
             raise DataError(
-                f"{path}: labels go from {lowest:g} to {largest:g}, those of {train} from {low:g} to "
-                f"{high:g}; bring them to one scale"
+                f"{path}: labels go from {lowest:g} to {largest:g}, those of {train} from {low:g} "
+                f"to {high:g}; bring them to one scale"
             )
 
 
@@ -343,8 +343,8 @@ def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[s
         for row in file.rows:
             if row.label is not None and _shown(_value(row.label)) not in numbers:
                 raise DataError(
-                    f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of {files[0].path} are "
-                    f"{', '.join(words)}; use the same ones"
+                    f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of "
+                    f"{files[0].path} are {', '.join(words)}; use the same ones"
                 )
 
 

@@ -15,11 +15,20 @@ import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile, islice, zip_longest
+from itertools import chain, dropwhile, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from data.columns import TEXT, Column, Contents, by_content, looks_like_header, match, plain
+from data.columns import (
+    TEXT,
+    Column,
+    Contents,
+    by_content,
+    can_be_header,
+    looks_like_header,
+    match,
+    plain,
+)
 from data.examples import DataError
 from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file
 
@@ -308,7 +317,7 @@ class Table:
         repeated: dict[str, tuple[int, int]] = {}  # what is told once: count, first line
         empty = True
         for line, text in self._lines:
-            if not text.rstrip("\r\n") and self.delimiter:
+            if not text.strip(" \r\n") and self.delimiter:
                 continue
             row = self._row(line, text, ragged, repeated)
             for name, contents in texts.items():
@@ -341,7 +350,7 @@ class Table:
         if "\0" in text:
             raise _nul(where)
         if not self.delimiter:
-            return dict.fromkeys(self.places, text)
+            return dict.fromkeys(self.places, _unquoted(text) if self.header else text)
         if self.delimiter == JSON:
             values = _json_values(where, text)
             names = self.header or ()
@@ -384,8 +393,7 @@ def open_table(
         DataError: as `numbered_lines`; an empty file; a column that is not found, or in doubt.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample = list(islice(lines, SAMPLE))
-    filled = [(n, text.rstrip("\r\n")) for n, text in sample if text.rstrip("\r\n")]
+    sample, filled = _sample(lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected a header line and rows")
     number, first = filled[0]
@@ -399,7 +407,8 @@ def open_table(
         places = _places(where, header, columns, named, remedy)
         return Table(path, header, JSON, places, len(header), columns, every, remedy)
     header, mark, places, found = _best_header(first, columns, named)
-    if not found:
+    is_whole = all(c.name in places for c in columns if c.required)
+    if not found or not (is_whole or named or can_be_header(header)):
         mark, rows = _sample_rows(filled)
         header = tuple(split_header(first, mark))
         found = looks_like_header(header, rows[1:])
@@ -420,6 +429,8 @@ def open_texts(
     columns: Sequence[Column] = (Column("text", TEXT),),
     *,
     lines: Iterator[tuple[int, str]] | None = None,
+    tabs: bool = False,
+    hint: str = "",
 ) -> Table:
     """Open a file of texts: one per line, or a table with a column of texts.
 
@@ -427,12 +438,16 @@ def open_texts(
     where all say otherwise: JSON objects, or a header which names a text column above rows of its
     width. A first line that is nothing but such a name is a header.
 
+    Args:
+        path, columns, lines: as of `open_table`.
+        tabs: lines without a header may all have the same number of tabs.
+        hint: what a message about such lines ends with.
+
     Raises:
         DataError: as `open_table`; every line has the same number of tabs, and no header.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample = list(islice(lines, SAMPLE))
-    filled = [(n, text.rstrip("\r\n")) for n, text in sample if text.strip()]
+    sample, filled = _sample(lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected one sentence per line")
     number, first = filled[0]
@@ -451,11 +466,11 @@ def open_texts(
             logger.warning("%s: %r is the header, not a text", where, first)
             below = dropwhile(lambda line: line[0] <= number, every)
             return Table(path, header, "", places, 1, columns, below)
-    tabs = {text.count("\t") for _, text in filled}
-    if len(filled) > 1 and len(tabs) == 1 and tabs != {0}:
+    widths = {text.count("\t") + 1 for _, text in filled}
+    if len(filled) > 1 and len(widths) == 1 and widths != {1} and not tabs:
         raise DataError(
-            f"{where}: every line has {tabs.pop() + 1} tab-separated fields, expected one text per "
-            f"line, or a header with a column {' and '.join(c.name for c in texts)}"
+            f"{where}: every line has {widths.pop()} tab-separated fields, expected one text per "
+            f"line, or a header with a column {' and '.join(c.name for c in texts)}{hint}"
         )
     return Table(path, None, "", {column.name: 0 for column in texts}, 1, columns, every)
 
@@ -465,6 +480,20 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _sample(
+    lines: Iterator[tuple[int, str]],
+) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the first lines as they are, and those of them that are not blank, without ends."""
+    sample, filled = [], []
+    for number, text in lines:
+        sample.append((number, text))
+        if text.strip():
+            filled.append((number, text.rstrip("\r\n")))
+        if len(filled) == SAMPLE:
+            break
+    return sample, filled
 
 
 def _best_header(
@@ -501,11 +530,13 @@ def _without_header(
     width = len(split_header(filled[0][1], mark))
     rows = [split_header(text, mark, width) for _, text in filled]
     places = by_content(columns, [row for row in rows if len(row) == width]) or {}
-    if not all(c.name in places for c in columns if c.required):
-        wanted = _names([c.name for c in columns if c.required])
+    required = [c.name for c in columns if c.required]
+    if width < len(required):
+        raise _wrong_width(f"{path}:{filled[0][0]}", rows[0], len(required), mark)
+    if not all(name in places for name in required):
         raise DataError(
             f"{path}:{filled[0][0]}: {width} {DELIMITER_NAMES[mark]}-separated field(s) without a "
-            f"known header, which do not say what is {wanted}; {remedy}"
+            f"known header, which do not say what is {_names(required)}; {remedy}"
         )
     return Table(path, None, mark, places, width, columns, lines, remedy)
 
@@ -535,7 +566,7 @@ def _matched(
             given[column.name] = int(name) - 1
         else:
             return {}, []
-    if named and all(name.isdecimal() and plain(name) not in names for name in named):
+    if named and all(map(str.isdecimal, named)):
         return {}, []  # whether there is a header is to be seen
     rest = [column for column in columns if column.name not in given]
     matched, doubts = match(header, rest)
@@ -566,7 +597,7 @@ def _places(
 
 def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> None:
     names = [plain(name) for name in header]
-    twice = [header[at] for at in places.values() if names.count(names[at]) > 1]
+    twice = [header[at] for at in places.values() if names[at] and names.count(names[at]) > 1]
     if twice:
         raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
 
@@ -607,6 +638,15 @@ def split_header(text: str, delimiter: str, width: int = 0) -> list[str]:
         return split_line("", text, delimiter, width)
     except DataError:
         return text.split(delimiter)
+
+
+def _unquoted(text: str) -> str:
+    """Return a line below the header of the only column without the quotes that csv writes."""
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == stripped[-1] == '"':
+        fields = split_header(stripped, ",")
+        return fields[0] if len(fields) == 1 else text
+    return text
 
 
 # --- JSON lines
@@ -688,6 +728,7 @@ def _names(columns: Sequence[str]) -> str:
 # --- fields
 
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 # Python's float also reads 1_0, digits of every script, nan and infinity.
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 

@@ -8,7 +8,7 @@ from conftest import toy_sentences
 
 from data.examples import SentencePair
 from data.tables import read_table
-from data.tasks import TASKS, Task
+from data.tasks import COURSE, TASKS, Task
 from experiment.settings import Settings, parse_options
 from report.table import results_table
 from runtime.options import build_parser
@@ -43,6 +43,7 @@ NLI = Task(
 def nli_data(monkeypatch, tmp_path):
     """The record in the table, and a folder of its files; the test file has no labels."""
     monkeypatch.setitem(TASKS, "nli", NLI)
+    monkeypatch.setitem(COURSE, "nli", NLI)
     folder = tmp_path / "nli"
     folder.mkdir()
     for seed, (name, count) in enumerate(zip(NLI.files, (45, 15, 6), strict=True)):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from baselines.objectives import ALL_OBJECTIVES as TABLE
-from data.tasks import TASKS
+from data.tasks import COURSE
 from experiment.settings import OBJECTIVES, PRESET_TABLE, Settings, parse_options
 from heads.config import RATES, HeadConfig, head_config
 from runtime.errors import UserError
@@ -32,7 +32,7 @@ def test_the_table_of_presets_in_the_help_is_what_they_are():
             shown.append(f"{length}, {config.batch_size}, {shown_value(config.learning_rate)}")
         assert re.split(r"  +", rows[stage].strip())[1:] == shown
     for preset in PRESETS:
-        for task in TASKS:
+        for task in COURSE:
             frozen = head_config(preset, "frozen", task)
             assert f"{frozen.num_epochs} ({task})" in rows["head"]
             assert f"{frozen.batch_size}, {shown_value(frozen.learning_rate)}" in rows["head"]
@@ -114,7 +114,7 @@ def test_a_program_says_the_same_as_the_command_line():
 def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
     settings = Settings(pretrain="sup", task="all", encoder="cross", tune="full")
     assert (settings.pretrain, settings.encoder, settings.tune) == (("sup",), ("cross",), ("full",))
-    assert settings.tasks == tuple(TASKS) and list(settings.training_files()) == ["sup"]
+    assert settings.tasks == tuple(COURSE) and list(settings.training_files()) == ["sup"]
     assert Settings(task=["sts", "sst", "sts"]).tasks == ("sts", "sst")
     assert list(Settings(pretrain=("none", "unsup", "none")).training_files()) == ["unsup"]
 
