@@ -276,24 +276,24 @@ def _shown(value: float | str) -> str:
 def _no_and_yes(
     where: str, counts: Counter[float | str], shown: str, larger_is_yes: bool
 ) -> tuple[str, str]:
-    """Return the two labels of paraphrase detection, that for no first."""
+    """Return the two labels of paraphrase detection, that for no first; of 0 and 1, yes is 1."""
     if len(counts) != 2:
         raise DataError(f"{where} has {len(counts)} values ({shown}), expected two, as 0 and 1")
+    values = sorted(value for value in counts if isinstance(value, float))
+    if len(values) == 2:
+        if not larger_is_yes and values not in ([0.0, 1.0], [-1.0, 1.0]):
+            raise DataError(
+                f"{where} is {shown}: two scores, or no and yes? Give --task similarity, or "
+                "--task paraphrase (the larger is yes)"
+            )
+        return _shown(values[0]), _shown(values[1])
     a, b = sorted(map(_shown, counts))
     says_yes = [word for word in (a, b) if word in YES]
     says_no = [word for word in (a, b) if word in NO or NOT.match(word)]
     if len(says_yes) == 1:
         return (b, a) if says_yes == [a] else (a, b)
-    if len(says_no) == 1 and not says_yes:
+    if len(says_no) == 1:
         return (a, b) if says_no == [a] else (b, a)
-    if larger_is_yes:
-        low, high = sorted(float(value) for value in counts)
-        return _shown(low), _shown(high)
-    if all(isinstance(value, float) for value in counts):
-        raise DataError(
-            f"{where} is {a} or {b}: two scores, or no and yes? Give --task similarity, or "
-            "--task paraphrase (the larger is yes)"
-        )
     raise DataError(f"{where} is {a!r} or {b!r}; which is yes? Write 1 for yes and 0 for no")
 
 
@@ -367,8 +367,8 @@ def split_by_texts(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return train, dev and test, 80/10/10, with no text on two sides.
 
-    Rows that a chain of shared texts connects stay together. The groups are drawn by the seed, for
-    classes so that every part has about the same shares.
+    Rows that a chain of shared texts connects stay together. The groups are drawn by the seed, and
+    every part has about the same shares of the classes.
 
     Raises:
         DataError: there are too few rows, or one group of them is too large.
@@ -378,26 +378,27 @@ def split_by_texts(
     if count < FEWEST_ROWS:
         raise DataError(f"{path}: {count} rows, at least {FEWEST_ROWS} to be split; {remedy}")
     groups = groups_by_text(examples)
-    sizes = np.bincount(groups)
-    order = np.random.default_rng([seed, count]).permutation(len(sizes))
-    if task.label_kind != "score":
-        order = order[np.argsort(_turns(groups, examples, order), kind="stable")]
+    members = _members(groups, examples, task)  # (G, L)
     held_out = count - int(0.8 * count)
-    rooms = [held_out // 2, held_out - held_out // 2]
-    part = np.zeros(len(sizes), np.int64)  # of each group: 0 train, 1 dev, 2 test
-    left = list(rooms)
-    for group in order:
-        # The emptier of the two that has room.
-        side = int(left[1] / rooms[1] > left[0] / rooms[0])
-        if sizes[group] > left[side]:
-            side = 1 - side
-        if sizes[group] <= left[side]:
-            part[group] = side + 1
-            left[side] -= int(sizes[group])
-    if any(rest > (1 - SMALLEST_PART) * room for rest, room in zip(left, rooms, strict=True)):
+    sizes = np.array([held_out // 2, held_out - held_out // 2])  # of dev and test
+    free = sizes.copy()
+    # What is left of each label's share of dev and of test, (2, L).
+    shares = sizes[:, None] * members.sum(axis=0) / count
+    part = np.zeros(len(members), np.int64)  # of each group: 0 train, 1 dev, 2 test
+    for group in np.random.default_rng([seed, count]).permutation(len(members)):
+        emptier = int(free[1] / sizes[1] > free[0] / sizes[0])
+        for side in (emptier, 1 - emptier):
+            fits = members[group].sum() <= free[side]
+            if fits and (members[group] <= shares[side] + 0.5).all():
+                part[group] = side + 1
+                free[side] -= members[group].sum()
+                shares[side] -= members[group]
+                break
+    if (free > (1 - SMALLEST_PART) * sizes).any():
+        largest = int(members.sum(axis=1).max())
         raise DataError(
-            f"{path}: shared texts connect {sizes.max()} of {count} rows, so that no split has no "
-            f"text on two sides; {remedy}"
+            f"{path}: shared texts connect {largest} of {count} rows, and no text may be on two "
+            f"sides of a split; {remedy}"
         )
     rows = part[groups]
     train, dev, test = (
@@ -407,15 +408,14 @@ def split_by_texts(
     return train, dev, test
 
 
-def _turns(groups: np.ndarray, examples: Sequence[Any], order: np.ndarray) -> np.ndarray:
-    """Return for each group of `order` when it is drawn, so that all labels come evenly, (G,)."""
-    _, first_rows = np.unique(groups, return_index=True)
-    labels = np.array([examples[int(row)].label for row in first_rows])[order]
-    turns = np.empty(len(order))
-    for label in np.unique(labels):
-        members = np.flatnonzero(labels == label)
-        turns[members] = (np.arange(len(members)) + 0.5) / len(members)
-    return turns
+def _members(groups: np.ndarray, examples: Sequence[Any], task: Task) -> np.ndarray:
+    """Return how many rows of each label a group has, (G, L) integers; of scores L is 1."""
+    columns = np.zeros(len(examples), np.int64)
+    if task.label_kind != "score":
+        columns = np.array([int(example.label) for example in examples])
+    counts = np.zeros((groups.max() + 1, columns.max() + 1), np.int64)
+    np.add.at(counts, (groups, columns), 1)
+    return counts
 
 
 def _check_part(name: str, path: str, examples: Sequence[Any], task: Task) -> None:

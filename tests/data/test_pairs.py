@@ -1,0 +1,254 @@
+"""Tables of the user's own: what the labels say, how one table is split, what is refused."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from conftest import toy_sentences
+
+from data.examples import DataError, SentencePair
+from data.overlap import text_hash
+from data.pairs import read_pairs, split_by_texts
+from data.tasks import OWN
+
+
+def table(path, labels, header=("text_a", "text_b", "label"), texts=2):
+    """Write a table of distinct texts, a row per label; return its path as text."""
+    columns = [[f"{i} {s}" for i, s in enumerate(toy_sentences(len(labels), n))] for n in (1, 2)]
+    rows = [header, *zip(*columns[:texts], map(str, labels), strict=True)]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def cycle(*labels, count=60):
+    return [labels[i % len(labels)] for i in range(count)]
+
+
+# --- the labels say the task
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (("0", "1"), ("0", "1")),
+        (("1.0", "0.0"), ("0", "1")),
+        (("-1", "1"), ("-1", "1")),
+        (("no", "Yes"), ("no", "Yes")),
+        (("TRUE", "FALSE"), ("FALSE", "TRUE")),
+        (("duplicate", "not_duplicate"), ("not_duplicate", "duplicate")),
+        (("different", "same"), ("different", "same")),
+        (("entailment", "contradiction"), ("contradiction", "entailment")),
+    ],
+)
+def test_two_labels_are_paraphrase_detection(tmp_path, labels, words):
+    own = read_pairs([table(tmp_path / "t.tsv", cycle(*labels))])
+    assert (own.task.name, own.task.words) == ("paraphrase", words)
+    rows = [*own.splits.train, *own.splits.dev, *own.splits.test]
+    by_line = {int(row.id): row.label for row in rows}
+    yes = words[1].casefold().removesuffix(".0")
+    spelled = [label.casefold().removesuffix(".0") for label in cycle(*labels)]
+    assert [by_line[line] for line in sorted(by_line)] == [float(s == yes) for s in spelled]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scale"),
+    [
+        (("1", "4", "7"), (1, 7)),
+        (("0.2", "3.5", "4.8"), (0, 5)),
+        (("0,25", "0,5", "1"), (0, 1)),
+        (("-1", "0", "1"), (-1, 1)),
+    ],
+)
+def test_more_numbers_are_similarity_on_their_own_scale(tmp_path, labels, scale):
+    own = read_pairs([table(tmp_path / "t.tsv", cycle(*labels))])
+    assert own.task.name == "similarity" and (own.task.lowest, own.task.largest) == scale
+    found = {row.label for row in own.splits.train}
+    assert found == {float(label.replace(",", ".")) for label in labels}
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (("good", "bad", "ok"), ("bad", "good", "ok")),
+        (("3", "1", "2"), ("1", "2", "3")),
+        (("1", "0"), ("0", "1")),
+    ],
+)
+def test_one_text_is_classified(tmp_path, labels, words):
+    path = table(tmp_path / "t.tsv", cycle(*labels), ("review", "label"), texts=1)
+    own = read_pairs([path])
+    assert (own.task.name, own.task.words, own.task.largest) == ("classes", words, len(words) - 1)
+    assert {row.label for row in own.splits.train} == set(range(len(words)))
+    assert own.task.spelled(1) == words[1]
+
+
+def test_two_numbers_are_what_the_user_says(tmp_path):
+    path = table(tmp_path / "t.tsv", cycle("1", "5"))
+    assert read_pairs([path], task="paraphrase").task.words == ("1", "5")
+    similar = read_pairs([path], task="similarity").task
+    assert (similar.lowest, similar.largest, similar.words) == (1, 5, ())
+
+
+def test_the_plan_says_in_one_line_what_was_understood(tmp_path):
+    path = table(tmp_path / "my.tsv", ["yes"] * 131 + ["no"] * 281, ("s1", "s2", "is_duplicate"))
+    assert read_pairs([path]).about == (
+        "my.tsv: 412 pairs, label is_duplicate with 131 yes and 281 no: paraphrase detection; "
+        "split 329/41/42 by connected texts"
+    )
+
+
+# --- columns and rows
+
+
+def test_columns_are_named_or_counted(tmp_path):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("satz eins", "satz zwei", "gleich"))
+    for columns in (("SATZ ZWEI", "satz eins", "Gleich"), ("2", "1", "3")):
+        own = read_pairs([path], columns)
+        assert own.task.texts == ("satz zwei", "satz eins") and own.task.label == "gleich"
+    first = next(line for line in open(path).read().splitlines() if line.startswith("0 "))
+    rows = [*own.splits.train, *own.splits.dev, *own.splits.test]
+    row = next(row for row in rows if row.id == "2")
+    assert [row.text_b, row.text_a] == first.split("\t")[:2]
+
+
+def test_json_lines_with_ids_are_read(tmp_path):
+    path = tmp_path / "t.jsonl"
+    texts = toy_sentences(60)
+    rows = [
+        {"id": f"R{i}", "premise": f"{i} {t}", "hypothesis": t, "label": bool(i % 2)}
+        for i, t in enumerate(texts)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dev = str(table(tmp_path / "dev.tsv", cycle("true", "false", count=10)))
+    own = read_pairs([str(path), dev])
+    assert [row.id for row in own.splits.train] == [f"r{i}" for i in range(60)]
+    assert own.task.words == ("false", "true") and own.splits.test == []
+
+
+def test_rows_without_label_or_text_are_left_out_with_count_and_line(tmp_path, caplog):
+    labels = cycle("0", "1")
+    labels[3], labels[8] = "", "nan"
+    own = read_pairs([table(tmp_path / "t.tsv", labels)])
+    assert sum(map(len, (own.splits.train, own.splits.dev, own.splits.test))) == 58
+    assert "2 row(s) without a label (first: line 5); left out" in caplog.text
+
+
+def test_a_test_file_without_labels_is_only_predicted(tmp_path):
+    train, dev = (table(tmp_path / f"{n}.tsv", cycle("yes", "no", count=20)) for n in "ab")
+    path = tmp_path / "test.tsv"
+    path.write_text("text_b\ttext_a\na kite\ta dog\nthe wind\tthe sea\n")
+    own = read_pairs([train, dev, str(path)])
+    assert [(row.text_a, row.label) for row in own.splits.test] == [
+        ("a dog", None),
+        ("the sea", None),
+    ]
+
+
+def test_ids_that_are_used_twice_give_way_to_line_numbers(tmp_path, caplog):
+    path = tmp_path / "t.tsv"
+    rows = [f"{i // 2}\t{i} a\t{i} b\t{i % 2}\n" for i in range(60)]
+    path.write_text("id\ttext_a\ttext_b\tlabel\n" + "".join(rows))
+    own = read_pairs([str(path)])
+    ids = [row.id for part in (own.splits.train, own.splits.dev, own.splits.test) for row in part]
+    assert sorted(map(int, ids)) == list(range(2, 62)) and "more than once" in caplog.text
+
+
+# --- the split
+
+
+def chained(count: int, seed: int) -> list[SentencePair]:
+    """Return pairs of which some share texts, in groups of up to about ten."""
+    draw = random.Random(seed)
+    text = lambda: f"text {draw.randrange(2 * count)}"  # noqa: E731
+    return [SentencePair(str(i), text(), text(), float(draw.random() < 0.3)) for i in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("task", ["paraphrase", "similarity"])
+def test_no_text_is_on_two_sides(task, seed):
+    pairs = chained(400, seed)
+    parts = split_by_texts(pairs, OWN[task], seed)
+    assert sorted(int(p.id) for part in parts for p in part) == list(range(400))
+    texts = [{text_hash(text) for pair in part for text in pair.texts} for part in parts]
+    assert not (texts[0] & texts[1] or texts[0] & texts[2] or texts[1] & texts[2])
+    assert 320 <= len(parts[0]) <= 345 and all(28 <= len(part) <= 40 for part in parts[1:])
+    if task == "paraphrase":
+        shares = [np.mean([pair.label for pair in part]) for part in parts]
+        assert max(shares) - min(shares) < 0.12
+
+
+def test_the_split_is_the_seeds_and_keeps_the_order():
+    pairs = chained(200, 0)
+    first, again, other = (split_by_texts(pairs, OWN["paraphrase"], seed) for seed in (1, 1, 2))
+    assert first == again and first != other
+    for part in first:
+        assert [int(pair.id) for pair in part] == sorted(int(pair.id) for pair in part)
+
+
+def test_texts_that_differ_in_case_only_are_one_text(tmp_path):
+    rows = [
+        SentencePair(str(i), f"Text {i // 2}{'!' * (i % 2)}", f"b {i}", 0.0 + i % 3)
+        for i in range(100)
+    ]
+    parts = split_by_texts(rows, OWN["similarity"], 3)
+    sides = {row.text_a.rstrip("!"): at for at, part in enumerate(parts) for row in part}
+    assert all(sides[row.text_a.rstrip("!")] == at for at, p in enumerate(parts) for row in p)
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "message"),
+    [
+        (cycle("yes"), "", "is yes in all rows"),
+        (cycle("1", "5"), "", "t.tsv: label label is 1, 5: two scores, or no and yes?"),
+        (cycle("left", "right"), "", "which is yes? Write 1 for yes and 0 for no"),
+        (cycle("a", "b", "c"), "", "3 words (a, b, c)"),
+        ([*cycle("1", "2", "3"), "high"], "", "t.tsv:62: label is 'high', expected a number"),
+        (cycle("0", "1"), "classes", "--task classes: "),
+        (cycle("0", "1", "2"), "paraphrase", "3 values (0, 1, 2), expected two"),
+        (cycle("0", "1", count=30), "", "30 rows, at least 50 to be split; give files"),
+        ([*cycle("0", count=59), "1"], "", "part needs"),
+        (cycle(""), "", "60 row(s) without a label (first: line 2), and no others"),
+    ],
+)
+def test_labels_that_say_no_task_are_refused(tmp_path, labels, task, message):
+    with pytest.raises(DataError) as refusal:
+        read_pairs([table(tmp_path / "t.tsv", labels)], task=task)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_forty_words_are_no_classes(tmp_path):
+    path = table(tmp_path / "t.tsv", range(80), ("text", "label"), texts=1)
+    with pytest.raises(DataError, match=r"80 values .* at most 5 classes"):
+        read_pairs([path])
+
+
+@pytest.mark.parametrize(
+    ("train", "dev", "message"),
+    [
+        (cycle("yes", "no"), cycle("0", "1"), "b.tsv:2: label is '0', those of"),
+        (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "bring them to one scale"),
+        (cycle("1", "2", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
+        (cycle("0", "1"), cycle("1", count=9), "the dev part needs more than one label"),
+    ],
+)
+def test_a_dev_file_of_other_labels_is_refused(tmp_path, train, dev, message):
+    paths = [table(tmp_path / "a.tsv", train), table(tmp_path / "b.tsv", dev)]
+    with pytest.raises(DataError) as refusal:
+        read_pairs(paths)
+    assert message in str(refusal.value)
+
+
+def test_one_text_in_all_rows_leaves_no_split():
+    rows = [SentencePair(str(i), "the same", f"b {i}", float(i % 2)) for i in range(100)]
+    with pytest.raises(DataError, match=r"connect 100 of 100 rows.*--pairs TRAIN DEV TEST"):
+        split_by_texts(rows, OWN["paraphrase"], 1)
+
+
+def test_an_unknown_header_names_the_remedy(tmp_path):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("alpha", "beta", "gamma"))
+    with pytest.raises(DataError, match="--columns"):
+        read_pairs([path])

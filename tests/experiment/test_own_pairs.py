@@ -1,0 +1,161 @@
+"""A table of the user's own, from --pairs to page, predictions and export; settings of it."""
+
+import json
+import shutil
+
+import pytest
+import toy_runs
+from conftest import toy_sentences
+
+from data.examples import DataError
+from data.tasks import TASKS
+from experiment.settings import Settings, parse_options
+from heads.__main__ import main as heads_main
+from report.compare import compare
+from report.costs import measure_run
+from report.page.write import write_page
+from runtime.errors import UserError
+
+LABELS = {
+    "paraphrase": ("no", "yes"),
+    "similarity": ("1", "3.5", "7"),
+    "classes": ("bad", "good", "so so"),
+}
+
+
+def write_table(path, task):
+    """Write 60 rows whose labels are of a task."""
+    number = TASKS[task].num_texts
+    columns = [[f"{i} {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)]
+    names = ("text_a", "text_b")[:number] if number == 2 else ("review",)
+    labels = [LABELS[task][i % len(LABELS[task])] for i in range(60)]
+    rows = zip(*columns, labels, strict=True)
+    lines = ["\t".join((*names, "verdict")), *map("\t".join, rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return (*names, "verdict")
+
+
+@pytest.fixture(scope="module", params=LABELS)
+def own_run(request, tiny_checkpoint, tmp_path_factory):
+    """Return the task, the table, the run folder, and what a run printed."""
+    folder = tmp_path_factory.mktemp(request.param)
+    columns = write_table(folder / "my.tsv", request.param)
+    lines = []
+    settings = toy_runs.small(
+        tiny_checkpoint, "bundled", folder / "run", pairs=str(folder / "my.tsv"),
+        columns=columns, pretrain=("none", "unsup"), encoder=("bi", "cross"),
+    )  # fmt: skip
+    toy_runs.compare(settings, lines.append)
+    return request.param, folder / "my.tsv", folder / "run", "\n".join(lines)
+
+
+def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
+    task, _path, run, printed = own_run
+    assert (
+        f"data      my.tsv: 60 {'texts' if task == 'classes' else 'pairs'}, label verdict"
+        in printed
+    )
+    assert "split 48/6/6 by connected texts" in printed
+    assert "unsup: the texts of the train part" in printed
+    cells = toy_runs.cells_of(run)
+    assert {cell.task for cell in cells} == {task} and {cell.n for cell in cells} == {6}
+    assert {cell.split for cell in cells} == {"dev", "test"}
+    assert all(cell.overlap["sentences"] == 0 for cell in cells)  # SimCSE read train only
+    page = write_page(run).read_text().lower()
+    for word in ("quora", "sentiment", "sts-", "synthetic"):
+        assert word not in page and word not in printed.lower()
+    for output in run.glob("predictions/*/*-output.csv"):
+        assert output.name in (f"{task}-dev-output.csv", f"{task}-test-output.csv")
+        assert output.read_text().startswith("id \t verdict \n")
+    assert {c["task"] for c in measure_run(run, 0.01, "cpu")["cells"]} == {task}
+
+
+def test_predictions_are_in_the_words_of_the_table(own_run, tmp_path, capsys):
+    task, _path, run, _ = own_run
+    new = tmp_path / "new.csv"
+    header = "review" if task == "classes" else "text_a,text_b"
+    new.write_text(f"{header}\n" + ("a kite\n" if task == "classes" else "a kite,the wind\n") * 3)
+    cell = next(cell.name for cell in toy_runs.cells_of(run) if cell.encoder == "bi")
+    assert heads_main(["predict", str(run), str(new), "--cell", cell, "--device", "cpu"]) == 0
+    names, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert names[:2] == ["id", "verdict"] and len(rows) == 3
+    for row in rows:
+        if task == "similarity":
+            assert 1 <= float(row[1]) <= 7
+        else:
+            assert row[1] in LABELS[task]
+    if task == "classes":
+        assert names[2:] == ["p_bad", "p_good", "p_so so"]
+    out = tmp_path / "out"
+    assert heads_main(["export", str(run), "--cell", cell, "--out", str(out)]) == 0
+    card = (out / "README.md").read_text()
+    wanted = {
+        "paraphrase": "labels = ['no', 'yes']",
+        "similarity": "prediction = 1 + 6 * logits[:, 0].sigmoid()",
+        "classes": "labels = ['bad', 'good', 'so so']",
+    }
+    assert wanted[task] in card and "my.tsv" in card
+
+
+def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):
+    _task, path, run, _ = own_run
+    moved = shutil.copy(path, tmp_path / "moved.tsv")
+    write_page(run, str(moved))
+    compare(run, run, data=str(moved))
+    text = path.read_text()
+    moved = tmp_path / "changed.tsv"
+    moved.write_text(text.replace("0 the", "0 one"))
+    with pytest.raises(DataError, match=r"changed\.tsv: changed since"):
+        write_page(run, str(moved))
+    with pytest.raises(DataError, match="not found; say where the table is now"):
+        write_page(run, str(tmp_path / "gone.tsv"))
+
+
+def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
+    task, path, run, _ = own_run
+    lines = []
+    options = json.loads((run / "config.json").read_text())["options"]
+    assert options["pairs"] == [str(path)] and options["task"] == [task]
+    settings = toy_runs.small(
+        tiny_checkpoint, "bundled", run, pairs=str(path), columns=options["columns"],
+        pretrain=("none", "unsup"), encoder=("bi", "cross"),
+    )  # fmt: skip
+    toy_runs.compare(settings, lines.append)
+    assert "done earlier" in "\n".join(lines)
+
+
+# --- settings
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"pairs": "a.tsv", "task": "sts"}, "the labels of --pairs say the task"),
+        ({"pairs": ("a", "b", "c", "d")}, "one to three files"),
+        ({"pairs": ("a", "a")}, "the same file twice"),
+        ({"pairs": "a.tsv", "columns": ("a",)}, "FIRST SECOND LABEL, or TEXT LABEL"),
+        ({"columns": ("a", "b")}, "nothing reads it; add --pairs FILE"),
+        ({"task": "similarity"}, "is for a table of your own; add --pairs FILE"),
+        ({"pairs": "a.tsv", "tune": "joint"}, "--pairs is one task"),
+        ({"data": __file__}, "--pairs " + __file__),
+    ],
+)
+def test_settings_of_tables_that_do_not_combine_are_refused(given, message):
+    with pytest.raises(UserError) as refusal:
+        Settings(**given)
+    assert message in str(refusal.value)
+
+
+def test_a_folder_without_task_gives_the_tasks_that_are_there(toy_data, tmp_path):
+    assert Settings().tasks == ("sst",)
+    assert Settings(data=str(toy_data)).tasks == ("sst", "para", "sts")
+    for name in ("sts-train.csv", "sts-dev.csv"):
+        shutil.copy(toy_data / name, tmp_path / name)
+    assert parse_options(["--data", str(tmp_path)]).tasks == ("sts",)
+
+
+def test_the_folder_has_one_name_before_and_after_the_table_is_read():
+    before = Settings(pairs="my.tsv")
+    after = Settings(pairs="my.tsv", task="similarity")
+    assert before.folder() == after.folder() and "_pairs_" in before.folder().name
+    assert before.folder() != Settings(pairs="other.tsv").folder()
