@@ -10,7 +10,7 @@ from reading import error_of, plain_rows, write
 
 from data.examples import DataError, Sentence, SentencePair
 from data.selection import hold_out, selection_pairs
-from data.tasks import TASKS, official_dev, read_quora, read_sst, read_sts, read_task
+from data.tasks import COURSE, official_dev, read_quora, read_sst, read_sts, read_task
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
 
@@ -48,9 +48,9 @@ def test_missing_files_and_folders_name_the_remedy(tmp_path):
     sts_folder(tmp_path)
     (tmp_path / "sts-dev.csv").unlink()
     message = error_of(read_task, tmp_path, "sts")
-    remedy = f"python -m data.download cs224n --out {tmp_path}"
+    remedy = "--pairs FILE (the course's data: --data cs224n)"
     assert message.startswith(f"looked for sts-dev.csv in {tmp_path}: not found")
-    assert remedy in message
+    assert remedy in message and "download" not in message
     message = error_of(read_task, tmp_path / "nowhere", "sst")
     assert "ids-sst-train.csv and ids-sst-dev.csv" in message and "no such folder" in message
     assert "choose one of sst, para, sts" in error_of(read_task, tmp_path, "nli")
@@ -59,19 +59,19 @@ def test_missing_files_and_folders_name_the_remedy(tmp_path):
 def test_the_records_say_what_cs224n_does():
     assert [
         (task.name, task.num_texts, task.label_kind, task.num_classes, task.prediction_header)
-        for task in TASKS.values()
+        for task in COURSE.values()
     ] == [
         ("sst", 1, "classes", 5, "Predicted_Sentiment"),
         ("para", 2, "binary", 2, "Predicted_Is_Paraphrase"),
         ("sts", 2, "score", 6, "Predicted_Similiary"),
     ]
-    for name, task in TASKS.items():
+    for name, task in COURSE.items():
         assert name == task.name and task.about
         assert task.is_pair == (task.num_texts == 2)
         assert task.main_metric == ("pearson" if name == "sts" else "accuracy")
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+@pytest.mark.parametrize("task", COURSE.values(), ids=COURSE)
 def test_a_records_columns_are_those_its_reader_reads(task, tmp_path):
     fields = [f"text {number}" for number in range(task.num_texts)]
     header, row = ["id", *task.texts], ["a", *fields]
