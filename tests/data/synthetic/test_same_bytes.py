@@ -11,7 +11,7 @@ from data.synthetic import write
 from data.synthetic.generate import MAKERS, QUOTAS, SIZES, Writer, write_task
 from data.synthetic.synonyms import synonym_lines
 from data.tables import numbered_lines
-from data.tasks import TASKS
+from data.tasks import COURSE
 
 
 def shipped(name):
@@ -24,7 +24,7 @@ def test_the_first_rows_of_test_come_out_the_same(tmp_path):
     (path,) = tmp_path.iterdir()
     assert shipped(path.name).startswith(path.read_bytes())
     for task in ("para", "sts"):
-        record, number, share = TASKS[task], 0, SIZES[task][2] // len(QUOTAS[task])
+        record, number, share = COURSE[task], 0, SIZES[task][2] // len(QUOTAS[task])
         make = partial(MAKERS[task], **QUOTAS[task][number])
         drawn = writer.draw(f"{task} {number}", "test", share, make)
         lines = (line for _, line in numbered_lines(BUNDLED / record.files[2]))

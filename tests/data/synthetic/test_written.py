@@ -10,7 +10,7 @@ from data.sentences import iter_sentences
 from data.suites import read_hans, read_nli, read_sts_set, read_transfer_set
 from data.synthetic.probes.baselines import baselines, read
 from data.synthetic.vocabulary import lexicon
-from data.tasks import TASKS, read_task
+from data.tasks import COURSE, read_task
 from data.triplets import iter_triplets
 
 pytestmark = pytest.mark.synthetic
@@ -21,7 +21,7 @@ HARD = 0.85  # what no baseline without word order may reach
 @pytest.fixture(scope="module")
 def rows():
     """Return {task: [train, dev, test]}, the rows with all their columns."""
-    return {task: read(BUNDLED, task) for task in TASKS}
+    return {task: read(BUNDLED, task) for task in COURSE}
 
 
 def texts(row):
@@ -85,7 +85,7 @@ def test_no_text_of_a_suite_stands_in_what_models_learn_from():
     learnt = set(iter_sentences(BUNDLED / "wiki1m_for_simcse.txt"))
     for triplet in iter_triplets(BUNDLED / "nli_for_simcse.csv"):
         learnt |= set(triplet.texts)
-    for task in TASKS:
+    for task in COURSE:
         learnt |= {text for row in read_task(BUNDLED, task).train for text in row.texts}
     learnt |= {text for pair in read_nli(BUNDLED) for text in pair.texts}
     for rows in suites:
