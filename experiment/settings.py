@@ -84,7 +84,7 @@ class Settings:
     task: tuple[str, ...] = option(
         (),
         "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
-        + "; all (sst; of a --data FOLDER what is there; of --pairs what the labels say)",
+        + "; all (sst, or what --data has)",
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
@@ -155,8 +155,7 @@ class Settings:
     )
     pairs: tuple[str, ...] = option(
         (),
-        "your own table, in place of --task: two texts (or one) and a label; a second file is dev, "
-        "a third test (one is split)",
+        "your own table of texts and labels, or three: train, dev, test",
         metavar="FILE",
     )
     columns: tuple[str, ...] = option(
@@ -164,6 +163,7 @@ class Settings:
         "of --pairs: names or numbers of the text columns and the label column (usual names are "
         "known)",
         metavar="NAME",
+        rare=True,
     )
     unsup_data: str | None = option(
         None, "sentences, one per line (wiki1m_for_simcse.txt)", metavar="FILE"
