@@ -125,7 +125,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean X?" with the known word that is like another one, "" if none is."""
     names = list(known)
     begins = [name for name in names if name.startswith(word)] if word else []
-    like = begins if len(begins) == 1 else difflib.get_close_matches(word, names, n=1)
+    like = begins if len(begins) == 1 else difflib.get_close_matches(word, names, 1, 0.7)
     return f"; did you mean {like[0]}?" if like else ""
 
 

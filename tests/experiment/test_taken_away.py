@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -88,7 +89,9 @@ def test_probabilities_are_given_on_request(toy_grid, toy_data):
 
 def test_a_threshold_of_a_head_is_measured(toy_grid, tmp_path, capsys):
     texts = toy_sentences(120, 6)
-    rows = [f"{a}\t{b}\t{n % 2}" for n, (a, b) in enumerate(zip(texts[::2], texts[1::2]))]
+    rows = [
+        f"{a}\t{b}\t{n % 2}" for n, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=True))
+    ]
     path = tmp_path / "labelled.tsv"
     path.write_text("\n".join(["sentence1\tsentence2\tlabel", *rows, ""]))
     words = ["threshold", str(toy_grid), str(path), "--device", "cpu", "--cell"]
@@ -137,7 +140,7 @@ BI = [
 
 @pytest.mark.parametrize("name", BI)
 def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_program_predicts(
-    toy_grid, toy_data, tmp_path, name
+    toy_grid, toy_data, tmp_path, name, caplog, capsys
 ):
     SentenceTransformer = pytest.importorskip("sentence_transformers").SentenceTransformer
     out = tmp_path / "taken"
@@ -145,7 +148,10 @@ def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_prog
         assert main(["export", str(toy_grid), "--cell", name, "--out", str(out)]) == 0
     head = heads.load(toy_grid, name, "cpu")
     texts = toy_sentences(20, 5)
-    theirs = SentenceTransformer(str(out), device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theirs = SentenceTransformer(str(out), device="cpu")
+    assert not caplog.records and "MISSING" not in capsys.readouterr().err
     np.testing.assert_allclose(theirs.encode(texts), head.encoder.encode(texts), atol=1e-5)
 
     card = (out / "README.md").read_text()

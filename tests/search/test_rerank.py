@@ -82,7 +82,7 @@ def test_a_cell_is_named_or_the_best_of_a_task_is_taken(runs, tmp_path, tiny_che
     write_lines(tmp_path / "t.txt", 9, 8)
     assert command("index", tmp_path / "t.txt", "--out", index, "--backbone", tiny_checkpoint) == 0
     for cell in (
-        "none-sts-late-full-interaction-42",
+        "unsup-sts-late-full-interaction-42",
         "unsup-sts-cross-full-interaction-42",
         "para",
     ):
@@ -121,6 +121,6 @@ def test_what_cannot_rerank_is_named(runs, tmp_path):
     assert "gone, the encoder under the head" in error and "none-sts-cross" in error
     (cross,) = (tmp_path / "one" / "heads").glob("*cross*")
     cross.unlink()
-    assert "no cross-encoder" in refused(tmp_path / "one")
+    assert "no cell will do; none-sts-bi-frozen" in refused(tmp_path / "one")
     (bi,) = (tmp_path / "one" / "heads").iterdir()
     assert "a bi-encoder's head" in refused(bi)
