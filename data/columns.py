@@ -57,7 +57,7 @@ LABEL = (
     "target",
     "quality",
 )
-ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id")
+ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ name, compressed ones (.xz, .gz, .bz2) too.
 from collections.abc import Sequence
 from pathlib import Path
 
+from data.columns import LABEL, TEXT, Column, pair_columns
 from data.download import fetch
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, SOURCES, file_of
-from data.tables import plain_name, read_header, stored
+from data.tables import open_table, plain_name, stored
 from data.tasks import Task
 
 BUNDLED = Path(__file__).parent / "bundled"  # synthetic data, each file compressed
@@ -104,7 +105,15 @@ def find_task(folder: Path, task: Task) -> Path | None:
     STS-Benchmark as published has a file of the same name, without a header.
     """
     train = find(folder, task.files[0])
-    return train.parent if train and task.label in read_header(train, "\t") else None
+    if train is None:
+        return None
+    # The published STS-Benchmark is no table of one label and two texts.
+    texts = pair_columns(*task.texts) if task.is_pair else (Column(task.texts[0], TEXT),)
+    try:
+        open_table(train, (*texts, Column(task.label, LABEL, kind="label")))
+    except DataError:
+        return None
+    return train.parent
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:

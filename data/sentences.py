@@ -40,7 +40,12 @@ def iter_sentences(path: PathLike) -> Iterator[str]:
 
 def iter_documents(path: PathLike) -> Iterator[str]:
     """Yield sentences as `iter_sentences` does, and "" for each empty line between documents."""
-    return (row["text"].strip() for _, row in open_texts(path).rows())
+    table = open_texts(path)
+    for line, row in table.rows():
+        text = row["text"].strip()
+        if table.delimiter and not text:
+            raise DataError(f"{path}:{line}: no text; fill it or delete the row")
+        yield text
 
 
 @dataclass(frozen=True)

@@ -350,7 +350,7 @@ class Table:
         if "\0" in text:
             raise _nul(where)
         if not self.delimiter:
-            return dict.fromkeys(self.places, text)
+            return dict.fromkeys(self.places, _unquoted(text) if self.header else text)
         if self.delimiter == JSON:
             values = _json_values(where, text)
             names = self.header or ()
@@ -566,7 +566,7 @@ def _matched(
             given[column.name] = int(name) - 1
         else:
             return {}, []
-    if named and all(name.isdecimal() and plain(name) not in names for name in named):
+    if named and all(map(str.isdecimal, named)):
         return {}, []  # whether there is a header is to be seen
     rest = [column for column in columns if column.name not in given]
     matched, doubts = match(header, rest)
@@ -638,6 +638,15 @@ def split_header(text: str, delimiter: str, width: int = 0) -> list[str]:
         return split_line("", text, delimiter, width)
     except DataError:
         return text.split(delimiter)
+
+
+def _unquoted(text: str) -> str:
+    """Return a line below the header of the only column without the quotes that csv writes."""
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == stripped[-1] == '"':
+        fields = split_header(stripped, ",")
+        return fields[0] if len(fields) == 1 else text
+    return text
 
 
 # --- JSON lines

@@ -314,6 +314,7 @@ def read_task(folder: PathLike, name: str) -> Splits:
     splits = Splits(task.read(train), task.read(dev), scored)
     for path, examples in ((dev, splits.dev), (test, splits.test)):
         _refuse_repeated_ids(path, examples)
+    _note_equal_labels(task, dev, splits.dev)
     if task.label_kind == "score":
         _note_scales(train, dev, splits)
     return splits
@@ -333,6 +334,25 @@ def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:
                 "by id; give each row its own"
             )
         lines[id] = line
+
+
+def _note_equal_labels(task: Task, dev: Path, examples: Sequence[Any]) -> None:
+    """Warn where all labels are equal, which leaves nothing to score."""
+    labels = {example.label for example in examples}
+    if len(labels) == 1 and len(examples) > 1:
+        undefined = (
+            "Pearson and Spearman are undefined"
+            if task.label_kind == "score"
+            else ("a constant prediction is perfect")
+        )
+        logger.warning(
+            "%s: all %d labels are %g, so %s; check the column %s",
+            dev,
+            len(examples),
+            labels.pop(),
+            undefined,
+            task.label,
+        )
 
 
 def _note_scales(train: Path, dev: Path, splits: Splits) -> None:

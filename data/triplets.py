@@ -45,6 +45,7 @@ COLUMNS = (
     Column("anchor", FIRST),
     Column("positive", SECOND),
     Column("hard_neg", NEGATIVE, required=False),
+    Column("id", ID, required=False, kind="id"),
 )
 
 
@@ -65,14 +66,14 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
             "hard_neg; remove it (of labelled pairs, python -m data.triplets keeps the positives)"
         )
     for line, row in table.rows():
-        texts = {name: row[name].strip() for name in table.places}
+        texts = {c.name: row[c.name].strip() for c in COLUMNS[:3] if c.name in row}
         for name, text in texts.items():
             if not text:
                 raise DataError(
                     f"{path}:{line}: column {table.called(name)} is empty, expected a sentence; "
                     "fill it or delete the row"
                 )
-        yield Triplet(*(texts[column.name] for column in COLUMNS if column.name in texts))
+        yield Triplet(*texts.values())
 
 
 # --- other labelled sets, in the forms that they come in
