@@ -11,7 +11,7 @@ from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from experiment.cells import to_try
 from experiment.opening import Inputs, Run
-from experiment.settings import SMALL
+from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
 from report.run_folder import provenance
@@ -19,6 +19,7 @@ from runtime.options import shown_value
 from runtime.processes import world_size
 from runtime.store import FORMATS
 
+FEW = 20  # seeds that a run may repeat with
 NOTES = {
     "mini": 'using the included model "mini"; for BERT-base: --backbone bert-base-uncased',
     "mini-sts": 'using the included model "mini-sts", which was distilled from a sentence encoder',
@@ -62,8 +63,17 @@ def plan(inputs: Inputs) -> str:
     lines.append(
         f"to train  {len(planned)} head(s): {', '.join(dict.fromkeys(planned))}; SimCSE: "
         f"{' '.join(settings.pretrain)}; encoder: {' '.join(settings.tunings)}; "
-        f"{settings.seeds} seed(s), {settings.features} features, preset {settings.preset}"
+        f"{_seeds(settings)}, {settings.features} features, preset {settings.preset}"
     )
+    if (
+        "cross" in settings.encoder
+        and settings.features != "cls"
+        and set(settings.tune) != {"none"}
+    ):
+        lines.append(
+            f"note      heads export: no CrossEncoder of {settings.features} features; "
+            "--features cls has that form"
+        )
     if compared:
         names = ", ".join(dict.fromkeys(compared))
         lines.append(
@@ -75,6 +85,13 @@ def plan(inputs: Inputs) -> str:
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += rates_in_words(inputs)
     return "\n".join([*lines, f"folder    {settings.folder()}"])
+
+
+def _seeds(settings: Settings) -> str:
+    """Return how many seeds there are; a small --seed was perhaps meant as --seeds."""
+    if settings.seeds == 1 and 1 < settings.seed <= FEW:
+        return f"seed {settings.seed} (one seed; --seeds {settings.seed} is {settings.seed} seeds)"
+    return f"{settings.seeds} seed(s)"
 
 
 def _published_head(inputs: Inputs, labels: int) -> str:

@@ -1,4 +1,4 @@
-"""A finished run's heads taken away: `python -m heads predict | export`."""
+"""A finished run's heads taken away: `python -m heads predict | threshold | export`."""
 
 import sys
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from runtime.commands import begin, run_command
 from runtime.errors import UserError
 from runtime.options import option, parse
-from runtime.streams import need_reader
+from runtime.streams import need_reader, printable
 
 # Options that several commands have.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
@@ -55,6 +55,7 @@ examples:
   python -m heads predict runs/sts pairs.tsv
   python -m heads predict runs/all reviews.txt.gz --cell sst --out predicted.tsv
   from a script: heads.load("runs/sts").predict([("a first text", "a second one")])
+  and, of a head that has them: predict(pairs, probabilities=True)
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     )
@@ -72,6 +73,72 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     # Standard output is the table alone, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     predict_file(load_head(cell.path, options.device), options.file, options.out)
+
+
+@dataclass(frozen=True)
+class ThresholdOptions:
+    """Flags of `heads threshold`."""
+
+    run: Path = option(**RUN)
+    file: Path = option(help="labelled pairs, as told above", flag="file", metavar="LABELLED")
+    cell: str | None = option(None, **CELL)
+    precision: float | None = option(
+        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+    )
+    at: float | None = option(
+        None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
+    )
+    columns: tuple[str, ...] = option(
+        (), "names or numbers of the columns: FIRST SECOND LABEL", metavar="NAME"
+    )
+    device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
+    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
+
+
+def threshold_command(words: Sequence[str]) -> None:
+    """Find the threshold of a head on labelled pairs."""
+    options = parse(
+        ThresholdOptions,
+        words,
+        prog="python -m heads threshold",
+        description="""\
+Print the probability, or the similarity, from which on a head should call a pair
+positive.
+
+LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
+without: two texts, and a label that is 0 or 1, or yes or no. Pairs that the head was
+trained on make it look better than it is.
+
+The threshold is chosen on half of the pairs. Precision and recall are measured on the
+other half, with 95% intervals. No text is in both halves.""",
+        epilog="""\
+examples:
+  python -m heads threshold runs/para labelled.tsv
+  python -m heads threshold runs/all labelled.csv --cell para --precision 0.95
+
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+    )
+    import torch
+
+    from data.examples import DataError
+    from data.labelled import read_labelled
+    from evaluation.threshold import find_threshold, reason
+    from heads.saved import find_cell, load_head, why_no_threshold
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    cell = find_cell(options.run, options.cell, why_no_threshold)
+    if problem := why_no_threshold(cell.path):
+        raise DataError(f"{cell.name}: {problem}")
+    pairs = read_labelled(options.file, options.columns, options.at)
+    print(f"cell {cell.name}", file=sys.stderr)
+    head = load_head(cell.path, options.device)
+    scores = head.soft([pair.texts for pair in pairs])  # (N,)
+    found = find_threshold(pairs, scores, options.precision, str(options.file))
+    print(found.table(reason(options.precision)))
+    column = "probability" if head.task.label_kind == "binary" else head.task.label
+    command = f"python -m heads predict {options.run} FILE --cell {cell.name}"
+    print(printable(f"for the column {column} of: {command}"))
 
 
 @dataclass(frozen=True)
@@ -104,42 +171,56 @@ def export_command(words: Sequence[str]) -> None:
 embeddings, and the head's weights. Of a cross-encoder trained with --features cls:
 what CrossEncoder(DIR) and AutoModelForSequenceClassification load, with equal scores.
 Beside them is a model card with data, scores, the run's command, and a program that
-predicts.
+predicts. Without the name of a cell, the best on dev that has the form is taken.
 
 --onnx: encoder and head as one graph, of bi- and cross-encoders, frozen or tuned, for
 ONNX Runtime. Inputs are int64, of any number of rows and any length: input_ids and
 attention_mask (of a bi-encoder's pairs with _1 and _2), of a cross-encoder also
 token_type_ids (not RoBERTa's). Outputs are logits and scores (or probabilities).
 FILE.tokenizer.json beside it is for the library `tokenizers`; it cuts and pads.
+FILE.example.py scores texts by both; it needs onnxruntime, tokenizers and numpy only.
 Needs: pip install onnx onnxscript onnxruntime""",
         epilog="""examples:
-  python -m heads export runs/sts --cell sup-sts-bi-frozen-interaction-42 --out my-sts
+  python -m heads export runs/sts --out my-sts
   python -m heads export runs/sts --cell sup-sts-cross-full-cls-42 --out my-cross
   python -m heads export runs/sts --cell sup-sts-cross-full-interaction-42 --onnx sts.onnx
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     )
-    from heads.export import export_folder
-    from heads.graph import need_packages, write_graph
+    from heads.export import export_folder, why_no_folder
+    from heads.graph import need_packages, why_no_graph, write_graph
     from heads.saved import find_cell, load_head
 
     # Before an encoder is opened, and before --out is written.
     if options.onnx:
         need_packages()
-    cell = find_cell(options.run, options.cell)
+
+    def why_not(path: Path) -> str:
+        head = load_head(path, "cpu")
+        problems = [why_no_folder(head) if options.out else ""]
+        problems.append(why_no_graph(head) if options.onnx else "")
+        return next(filter(None, problems), "")
+
+    cell = find_cell(options.run, options.cell, why_not)
+    if cell.name != options.cell:
+        print(f"cell {cell.name}, the best on dev that has this form", file=sys.stderr)
     # Weights are copied and a graph is traced: nothing is computed that a GPU would be for.
     head = load_head(cell.path, "cpu")
     if options.out:
         export_folder(cell, head, options.out)
         print(f"{cell.name}: {options.out}")
     if options.onnx:
-        tokenizer = write_graph(head, options.onnx)
-        print(f"{cell.name}: {options.onnx}, {tokenizer}")
+        beside = write_graph(head, options.onnx)
+        print(f"{cell.name}: {', '.join(map(str, (options.onnx, *beside)))}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    commands = {"predict": predict_command, "export": export_command}
+    commands = {
+        "predict": predict_command,
+        "threshold": threshold_command,
+        "export": export_command,
+    }
     return run_command("python -m heads", commands, argv)
 
 

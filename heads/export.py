@@ -34,21 +34,9 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
         DataError: sentence-transformers has no form of its encoder or of its head.
         CheckpointError: `out` holds something other than a checkpoint.
     """
-    if head.reader == "late":
-        raise DataError(f"{cell.name}: of late interaction others have no such head; use predict")
+    if problem := why_no_folder(head):
+        raise DataError(f"{cell.name}: {problem}")
     as_classifier = reads_cls(head.task, head.reader, head.features.form)
-    if head.reader != "bi" and not as_classifier:
-        raise DataError(
-            f"{cell.name}: CrossEncoder has no head on {head.features.form} features; train with "
-            "--features cls, or give --onnx FILE"
-        )
-    if type(head.encoder) is not SentenceEncoder:
-        raise DataError(f"{cell.name}: sentence-transformers has no form of IS-BERT's convolutions")
-    if as_classifier and head.reader == "bi" and head.encoder.pooling != "cls_before_pooler":
-        raise DataError(
-            f"{cell.name}: a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
-            "train with --pooling cls_before_pooler, or give --onnx FILE"
-        )
     # The card reads the run's files: what is damaged is told before anything is written.
     card = model_card(cell, head, out, as_classifier)
     # A shallow copy: another flag, the same weights.
@@ -64,6 +52,26 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
             encoder.save(folder)
             shutil.copyfile(cell.path, folder / HEAD)
         (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def why_no_folder(head: SavedHead) -> str:
+    """Return why sentence-transformers has no form of a head and its encoder, "" if it has."""
+    as_classifier = reads_cls(head.task, head.reader, head.features.form)
+    if head.reader == "late":
+        return "of late interaction others have no such head; use predict"
+    if head.reader != "bi" and not as_classifier:
+        return (
+            f"CrossEncoder has no head on {head.features.form} features; train with "
+            "--features cls, or give --onnx FILE"
+        )
+    if type(head.encoder) is not SentenceEncoder:
+        return "sentence-transformers has no form of IS-BERT's convolutions"
+    if as_classifier and head.reader == "bi" and head.encoder.pooling != "cls_before_pooler":
+        return (
+            f"a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
+            "train with --pooling cls_before_pooler, or give --onnx FILE"
+        )
+    return ""
 
 
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:

@@ -26,6 +26,12 @@ from runtime.errors import UserError
 from runtime.files import whole_file, write_text
 
 PACKAGES = ("onnx", "onnxscript")
+# By label kind, what the graph's scores are.
+GIVES = {
+    "classes": "the probability of each class",
+    "binary": "the probability of a 1",
+    "score": "the score",
+}
 
 
 @dataclass(frozen=True)
@@ -169,15 +175,25 @@ def need_packages() -> None:
         )
 
 
-def write_graph(head: SavedHead, path: Path) -> Path:
-    """Write a head and its encoder as an ONNX file; return the tokenizer's file beside it.
+def why_no_graph(head: SavedHead) -> str:
+    """Return why no graph is made of a head and its encoder, "" if one is."""
+    if head.reader in ("bi", "cross") and type(head.encoder) is SentenceEncoder:
+        return ""
+    return "no graph is made of this kind of encoder, only of bi and cross"
+
+
+def write_graph(head: SavedHead, path: Path) -> tuple[Path, Path]:
+    """Write a head and its encoder as an ONNX file.
+
+    Returns:
+        The two files beside it: the tokenizer, and a program that scores texts by both.
 
     Raises:
         UserError: a package is absent, or the encoder has no such form.
     """
     need_packages()
-    if head.reader not in ("bi", "cross") or type(head.encoder) is not SentenceEncoder:
-        raise DataError(f"{path}: no graph is made of this kind of encoder, only of bi and cross")
+    if problem := why_no_graph(head):
+        raise DataError(f"{path}: {problem}")
     graph = Graph(head).cpu().eval()
     batch = torch.export.Dim("batch")
     inputs, shapes = [], []
@@ -206,7 +222,30 @@ def write_graph(head: SavedHead, path: Path) -> Path:
         )
     tokenizer_path = path.with_suffix(".tokenizer.json")
     write_text(tokenizer_path, padding_tokenizer(head.encoder.tokenizer, head.encoder.max_length))
-    return tokenizer_path
+    program_path = path.with_suffix(".example.py")
+    write_text(program_path, example_program(head, graph.inputs, path, tokenizer_path))
+    return tokenizer_path, program_path
+
+
+def example_program(head: SavedHead, inputs: list[str], path: Path, tokenizer_path: Path) -> str:
+    """Return a Python program that scores texts with onnxruntime, tokenizers and numpy only."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("example.py.j2").render(
+        graph=repr(path.name),
+        tokenizer=repr(tokenizer_path.name),
+        task=head.task,
+        joined=head.reader == "cross",
+        has_types="token_type_ids" in inputs,
+        gives=GIVES[head.task.label_kind],
+    )
 
 
 def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:

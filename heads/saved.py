@@ -5,7 +5,7 @@ Legend: N examples, n items (see features), H hidden_size, C classes.
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from minbert.checkpoint import load_module, read_about, read_file, write_tensors
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import read_json, whole_file
+from runtime.files import read_json, read_object, whole_file
+from runtime.options import did_you_mean
 from runtime.processes import is_main
 
 
@@ -61,22 +62,32 @@ class SavedHead:
         """Return what predictions are decided by, float64; see heads.heads.Head.soft."""
         return head_soft(self.head, self._read(examples))
 
-    def predict(self, examples: Sequence[Item | str]) -> np.ndarray:
+    def predict(self, examples: Sequence[Item | str], *, probabilities: bool = False) -> np.ndarray:
         """Return the predictions (N,) of the texts of N examples: scores, 0 and 1, or classes.
 
         Args:
             examples: a tuple of texts each; of a task with one text, it may be given by itself.
+            probabilities: return those in place of predictions: of a 1, (N,), or of each class,
+                (N, C), float64.
 
         Raises:
-            UserError: an example with another number of texts.
+            UserError: an example with another number of texts; probabilities of a similarity.
         """
+        if probabilities and self.task.label_kind == "score":
+            raise UserError(
+                f"{self.task.name}: its head predicts scores, not probabilities; leave out "
+                "probabilities=True"
+            )
         items = [(texts,) if isinstance(texts, str) else tuple(texts) for texts in examples]
         for row, texts in enumerate(items):
             if len(texts) != self.task.num_texts:
                 wanted = f"{self.task.num_texts}, as {' and '.join(self.task.texts)}"
                 raise UserError(f"example {row} has {len(texts)} text(s); expected {wanted}")
         if not items:
-            return np.empty(0)
+            classes = self.head.num_outputs
+            return np.empty((0, classes) if probabilities and classes > 1 else 0)
+        if probabilities:
+            return self.soft(items)
         return np.asarray(self.head.predict(torch.from_numpy(self.logits(items))).numpy())
 
     def _read(self, examples: Sequence[Item]) -> FrozenInputs:
@@ -131,6 +142,14 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
         raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
 
 
+def why_no_threshold(path: Path) -> str:
+    """Return why a saved head gives no scores of pairs to cut, "" if it does."""
+    task, _, _ = read_head(path)
+    if task.is_pair and task.label_kind != "classes":
+        return ""
+    return f"predicts {task.about}; a threshold is for the scores of pairs"
+
+
 def load_head(path: Path, device: str = "auto", precision: str | None = None) -> SavedHead:
     """Return a trained head and its encoder.
 
@@ -154,7 +173,7 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
             pooling = _options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(
-            f"{folder}: gone, the encoder under a head; delete {path} and run its command again"
+            f"{folder}: gone, the encoder under the head {path.name}; {_again(run)}"
         )
     precision = precision or _options(run).get("precision", "auto")
     encoder = load_tuned(folder, device, precision, pooling).freeze()
@@ -166,6 +185,15 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
         head.score_activation = about.get("activation", head.score_activation)
     features = FEATURES[reader](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
+
+
+def _again(run: Path) -> str:
+    """Return how a run that lacks something is made whole."""
+    config = run / "config.json"
+    if config.is_file() and "format" not in read_object(config, DataError):
+        # Of before 1.1: a run into its folder is refused.
+        return "a run before version 1.1 is not continued: train anew with another --run-dir"
+    return "run its command again, which trains what is missing"
 
 
 def _options(run: Path) -> dict[str, Any]:
@@ -202,44 +230,83 @@ def finished_cells(run: Path) -> list[FinishedCell]:
     """Return the cells of a run whose heads are there, task by task, the best on dev first.
 
     Raises:
-        DataError: no run folder, damaged results, or no finished cell.
+        DataError: no run folder, damaged or edited results, or no finished cell.
     """
     path = run / "results.json"
     if not path.is_file():
         raise DataError(f"{run}: no results.json in it; give the folder of a run, such as runs/sts")
     by_key = defaultdict(list)
-    try:
-        for entry in sorted(read_json(path), key=lambda entry: entry["split"]):  # dev, then test
-            TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
-            by_key[entry["key"]].append(entry)
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a run's results ({error!r}); repeat the run") from None
+    for entry in sorted(_results(path), key=lambda entry: entry["split"]):  # dev, then test
+        by_key[entry["key"]].append(entry)
+    # Each training has kept what was measured; before version 1.1 there were none.
+    kept = [training / "results.json" for training in sorted(run.glob("trainings/*/"))]
+    measured = [entry for results in kept if results.is_file() for entry in _results(results)]
     cells = []
     for head_path in sorted(run.glob("heads/*.safetensors")):
         # A head and its scores carry the same key, whatever else its name is made of.
-        if entries := by_key.get(read_about(head_path).get("key")):
-            cells.append(FinishedCell(head_path, tuple(entries)))
+        entries = by_key.get(read_about(head_path).get("key"))
+        if not entries:
+            continue
+        if kept and not all(entry in measured for entry in entries):
+            raise DataError(
+                f"{path}: {head_path.stem} is not what was measured; run the command again, which "
+                "writes the file anew"
+            )
+        cells.append(FinishedCell(head_path, tuple(entries)))
     if not cells:
-        raise DataError(f"{run}: no finished cell in its heads/; repeat the run")
+        raise DataError(f"{run}: no finished cell in its heads/; {_again(run)}")
     order = list(TASKS)
     return sorted(cells, key=lambda cell: (order.index(cell.task), -cell.dev_score))
 
 
-def find_cell(run: Path, wanted: str | None) -> FinishedCell:
+def _results(path: Path) -> list[dict[str, Any]]:
+    try:
+        entries = list(read_json(path))
+        for entry in entries:
+            TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
+            str(entry["split"]) + entry["key"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a run's results ({error!r}); {_again(path.parent)}") from None
+    return entries
+
+
+def find_cell(
+    run: Path, wanted: str | None, why_not: Callable[[Path], str] = lambda path: ""
+) -> FinishedCell:
     """Return a cell by its name, or the best one on dev, of a task if that is named.
 
+    Args:
+        run: the run folder.
+        wanted: the name of a cell or of a task, or None.
+        why_not: says of a head's file why it does not do, "" if it does. The best that does is
+            taken; a cell that is named is returned in any case.
+
     Raises:
-        DataError: there is no such cell, or scores of several tasks cannot be compared.
+        DataError: there is no such cell, none that does, or scores of several tasks cannot be
+            compared.
     """
     cells = finished_cells(run)
-    if wanted is None:
-        tasks = list(dict.fromkeys(cell.task for cell in cells))
-        if len(tasks) > 1:
-            named = " or ".join(f"--cell {task}" for task in tasks)
-            raise DataError(f"{run}: has cells of several tasks; give {named}, or a cell's name")
-        return cells[0]
+    named = [cell for cell in cells if cell.name == wanted]
+    if named:
+        return named[0]
+    tasks = list(dict.fromkeys(cell.task for cell in cells))
+    if wanted is not None and wanted not in tasks:
+        names = [cell.name for cell in cells]
+        raise DataError(
+            f"{run}: no finished cell {wanted!r}; it has {', '.join([*tasks, *names])}"
+            f"{did_you_mean(wanted, names)}"
+        )
+    best: dict[str, FinishedCell] = {}  # by task
+    problems = []
     for cell in cells:
-        if wanted in (cell.name, cell.task):
-            return cell
-    names = ", ".join(cell.name for cell in cells)
-    raise DataError(f"{run}: no finished cell {wanted!r}; it has {names}")
+        if cell.task not in best and wanted in (None, cell.task):
+            if problem := why_not(cell.path):
+                problems.append(f"{cell.name}: {problem}")
+            else:
+                best[cell.task] = cell
+    if not best:
+        raise DataError(f"{run}: no cell will do; {problems[0]}")
+    if len(best) > 1:
+        choices = " or ".join(f"--cell {task}" for task in best)
+        raise DataError(f"{run}: has cells of several tasks; give {choices}, or a cell's name")
+    return next(iter(best.values()))

@@ -218,5 +218,7 @@ def write_modules(
         name = f"sentence_transformers.models.{step}"
         modules.append({"idx": index, "name": str(index), "path": path, "type": name})
     write_json(folder / "modules.json", modules)
-    settings = {"max_seq_length": max_length, "do_lower_case": False}
+    settings: dict[str, Any] = {"max_seq_length": max_length, "do_lower_case": False}
+    if model.pooler is None:  # else transformers would warn of fresh weights that nothing reads
+        settings["model_args"] = {"add_pooling_layer": False}
     write_json(folder / "sentence_bert_config.json", settings)

@@ -17,6 +17,7 @@ from traceback import clear_frames
 from types import FrameType
 
 from runtime.errors import MachineError, UserError
+from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
 
@@ -188,6 +189,9 @@ def run_command(
         return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
+        if words and not asked:
+            meant = did_you_mean(words[0], commands)
+            print(f"error: no command {printable(words[0])!r}{meant}", file=sys.stderr)
         usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"
         print(usage, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2

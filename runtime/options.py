@@ -13,12 +13,13 @@ what most runs need; flags that are `rare` stand in `--help-all` only.
 
 import argparse
 import dataclasses
+import difflib
 import math
 import numbers
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -73,15 +74,13 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
     Args:
         settings: a dataclass whose fields were made by `option`.
         argv: the words of the command line; None takes the program's own.
-        about: prog, description, epilog; `gone`: flags that version 1.1 no longer has, and what to
-            do instead.
+        about: prog, description, epilog; `gone`: flags that version 1.1 no longer has, or a flag
+            and one of its values, and what to do instead.
     """
     words = sys.argv[1:] if argv is None else argv
     gone: Mapping[str, str] = about.pop("gone", {})
     parser = build_parser(settings, "--help-all" in words, **about)
-    for flag, advice in gone.items():
-        if any(word.partition("=")[0] == flag for word in words):
-            parser.error(f"{flag} is gone since 1.1: {advice}")
+    _check_flags(parser, words, gone)
     given = vars(parser.parse_args(words))
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -98,6 +97,38 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         parser.error(str(error))
 
 
+def _check_flags(
+    parser: argparse.ArgumentParser, words: Sequence[str], gone: Mapping[str, str]
+) -> None:
+    """End the program at the first flag that does not exist, with the one that was meant.
+
+    Argparse would name it after all that is missing. A flag that is gone is known by its beginning.
+    """
+    known = parser._option_string_actions
+    for at, word in enumerate(words):
+        flag, has_value, value = word.partition("=")
+        if flag == "--":
+            break
+        if not has_value:
+            value = next(iter(words[at + 1 :]), "")
+        if f"{flag} {value}" in gone:
+            parser.error(f"{flag} {value} is gone since 1.1: {gone[f'{flag} {value}']}")
+        if not flag.startswith("--") or flag in known:
+            continue
+        earlier = [name for name in gone if name.startswith(flag) and " " not in name]
+        if earlier and (flag in gone or not any(name.startswith(flag) for name in known)):
+            parser.error(f"{earlier[0]} is gone since 1.1: {gone[earlier[0]]}")
+        parser.error(f"unknown flag {flag}{did_you_mean(flag, known)}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" with the known word that is like another one, "" if none is."""
+    names = list(known)
+    begins = [name for name in names if name.startswith(word)] if word else []
+    like = begins if len(begins) == 1 else difflib.get_close_matches(word, names, 1, 0.7)
+    return f"; did you mean {like[0]}?" if like else ""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))  # words of the command line may hold anything
@@ -108,6 +139,7 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
     parser = _Parser(
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=26),
         add_help=False,
+        allow_abbrev=False,  # --seed is not --seeds
         **about,
     )
     target: Any = parser
@@ -213,10 +245,9 @@ def _add(
     if several:
         kind = typing.get_args(kind)[0]
         more["nargs"] = "+" if settled.required or flag.startswith("-") else "*"
-    if choices := settled.allowed():
-        more["choices"] = choices
-    if settled.metavar or not choices:
-        more["metavar"] = settled.metavar or ("N" if kind is int else "X")
+    # The reader checks the choices, as `check` does for callers in Python.
+    shown_choices = f"{{{','.join(choices)}}}" if (choices := settled.allowed()) else ""
+    more["metavar"] = settled.metavar or shown_choices or ("N" if kind is int else "X")
     return target.add_argument(flag, type=_reader(kind, settled), **more)
 
 
@@ -232,17 +263,17 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
     """Return the function that parses a flag's text: a number within bounds, a path, a word."""
     if kind is Path:
         return _read_path
-    if kind not in (int, float):
-        return str
 
-    def read(text: str) -> float:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
+    def read(text: str) -> Any:
+        value: Any = text
+        if kind in (int, float):
+            try:
+                value = kind(text)
+            except ValueError:
+                value = math.nan
         if wrong := _wrong(value, settled, kind):
             raise argparse.ArgumentTypeError(f"{text!r}: {wrong}")
-        return float(value) if kind is float else int(value)
+        return value
 
     return read
 
@@ -257,7 +288,9 @@ def _read_path(text: str) -> Path:
 def _wrong(value: Any, settled: Option, kind: type) -> str:
     """Return what was expected instead of a value, "" if the value is fine."""
     if choices := settled.allowed():
-        return "" if value in choices else f"expected one of {', '.join(choices)}"
+        if value in choices:
+            return ""
+        return f"expected one of {', '.join(choices)}{did_you_mean(str(value), choices)}"
     if kind in (int, float):
         # In Python, True and False are integers too; NaN is within no bounds.
         wanted = numbers.Integral if kind is int else numbers.Real

@@ -1,6 +1,7 @@
 """The encoders of the command line: of an index, and of a run's head that reads pairs."""
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import torch
 
 from baselines.isbert import load_tuned
 from data.examples import DataError
-from heads.saved import load_head, read_head
+from heads.saved import find_cell, load_head, read_head
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 
@@ -32,37 +33,42 @@ def identity(encoder: SentenceEncoder) -> str:
 CrossEncoder = Callable[[str, Sequence[str]], np.ndarray]  # query, N texts -> scores (N,)
 
 
-def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
+def open_cross_encoder(
+    run: Path, device: str, precision: str, cell: str | None = None
+) -> CrossEncoder:
     """Return the cross-encoder, or late interaction, of a run folder or of one file in its heads/.
 
+    Args:
+        run: of a folder, the best on dev is taken, and its name is printed on stderr.
+        device, precision: as `load_head` takes them.
+        cell: the name of a cell of the run, or of a task.
+
     Raises:
-        DataError: no such folder or file, no such head in it, or several.
+        DataError: no such folder, file or cell, or none that re-ranks.
         CheckpointError: the head or the encoder under it is damaged or gone.
     """
-    path = _cross_head(run)
-    task, _, _ = read_head(path)
-    if task.label_kind == "classes":
-        raise DataError(f"{path}: predicts classes, which have no order to rank by")
+    if run.is_file():
+        if cell:
+            raise DataError(f"--cell {cell}: {run} is one head already; leave out --cell")
+        path = run
+    else:
+        path = find_cell(run, cell, _why_not).path
+    if problem := _why_not(path):
+        raise DataError(f"{path}: {problem}")
+    if path != run:
+        print(f"re-ranked by {path.stem}", file=sys.stderr)
     head = load_head(path, device, precision)
     return lambda query, texts: head.soft([(query, text) for text in texts])
 
 
-def _cross_head(run: Path) -> Path:
-    """Return the only head of a run that says more than vectors do, or the one that is named."""
-    if run.is_file():
-        if read_head(run)[1] == "bi":
-            raise DataError(f"{run}: a bi-encoder's head; re-ranking needs cross or late")
-        return run
-    if not run.is_dir():
-        raise DataError(f"{run}: no such run folder")
-    heads = sorted(run.glob("heads/*.safetensors"))
-    crossed = [path for path in heads if read_head(path)[1] != "bi"]
-    if not crossed:
-        raise DataError(
-            f"{run}: no cross-encoder in its heads/, nor late; train one with: "
+def _why_not(path: Path) -> str:
+    """Return why a head does not re-rank, "" if it does."""
+    task, reader, _ = read_head(path)
+    if task.label_kind == "classes":
+        return "predicts classes, which have no order to rank by"
+    if reader == "bi":
+        return (
+            "a bi-encoder's head; re-ranking needs cross or late; train one with: "
             "python run_multitask.py --task sts --encoder cross"
         )
-    if len(crossed) > 1:
-        names = " ".join(map(str, crossed))
-        raise DataError(f"{run}: {len(crossed)} heads that re-rank; name one of {names}")
-    return crossed[0]
+    return ""

@@ -68,7 +68,7 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
     encoder = index.encoder(options.device, options.precision)
     cross = None
     if options.rerank:
-        cross = open_cross_encoder(options.rerank, options.device, options.precision)
+        cross = open_cross_encoder(options.rerank, options.device, options.precision, options.cell)
     anchors, draw = list(pairs), Random(options.seed)
     # The positives may be among the nearest.
     depth = options.to_rank + max(map(len, pairs.values()))

@@ -9,7 +9,7 @@ from minbert.config import POOLINGS
 from runtime.options import option
 
 HELP = """\
-usage: python -m search index|query|pairs|mine ...
+usage: python -m search index|query|pairs|threshold|mine ...
 
 Find the texts nearest to a query by the cosine of their embeddings, exactly. An index
 is a folder: each text is encoded once, and vectors are read from disk as needed.
@@ -19,6 +19,7 @@ examples:
   python -m search query my-index "a man plays the guitar"
   python -m search query my-index --top-k 3 --json < queries.txt > found.jsonl
   python -m search index more.txt --out my-index --append
+  python -m search threshold my-index labelled.tsv --precision 0.95
   python -m search pairs my-index --threshold 0.95
   python -m search mine my-index pairs.tsv --out triplets.csv
   re-rank with a cross-encoder that run_multitask.py has trained:
@@ -39,6 +40,12 @@ PRECISION: Any = {
     "choices": ("auto", "float32", "bfloat16"),
 }
 THREADS: Any = {"help": "CPU threads; 0 leaves it to PyTorch", "least": 0, "most": 4096}
+
+INT8 = {"--precision int8": "leave it out"}
+CELL: Any = {
+    "help": "which head of --rerank: a cell's name, or a task's, for its best on dev",
+    "metavar": "NAME",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class IndexOptions:
 
 INDEX_ABOUT = {
     "prog": "python -m search index",
-    "gone": {"--vectors": "leave it out; the texts of FILE are encoded here"},
+    "gone": {"--vectors": "leave it out; the texts of FILE are encoded here", **INT8},
     "description": """\
 Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
 already, only the others are encoded: the same command continues after an
@@ -87,19 +94,24 @@ class QueryOptions:
     top_k: int = option(10, "texts per query", least=1, most=10_000)
     rerank: Path | None = option(
         None,
-        "order the nearest by a cross-encoder or late interaction: a run folder of "
-        "run_multitask.py, or one file of its heads/",
+        "order the nearest by the best cross-encoder or late interaction of a run folder of "
+        "run_multitask.py, or by one file of its heads/",
         metavar="RUN",
     )
+    cell: str | None = option(None, **CELL)
     candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=10_000)
     json: bool = option(False, "print one JSON object per query")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
 
+    def __post_init__(self) -> None:
+        _check_cell(self)
+
 
 QUERY_ABOUT = {
     "prog": "python -m search query",
+    "gone": INT8,
     "description": """\
 Print the texts of an index that are nearest to each query. The cosine of every text
 is computed, so none is missed; equal ones come in the order of the index.""",
@@ -108,6 +120,7 @@ examples:
   python -m search query my-index "a man plays the guitar" "rain in spring" --top-k 5
   python -m search query my-index --json < queries.txt > found.jsonl
   python -m search query my-index "a man plays the guitar" --rerank runs/cross --candidates 50
+  python -m search query my-index "rain in spring" --rerank runs/all --cell sts
 
 A terminal is answered line by line; other input is read 256 queries at a time.""",
 }
@@ -135,6 +148,44 @@ with --top only.""",
 examples:
   python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
   python -m search pairs my-index --threshold 0.9 --all --json > pairs.jsonl""",
+}
+
+
+@dataclass(frozen=True)
+class ThresholdOptions:
+    """`python -m search threshold`."""
+
+    index: Path = option(**INDEX, flag="index")
+    file: Path = option(help="labelled pairs, as told above", flag="file", metavar="LABELLED")
+    precision: float | None = option(
+        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+    )
+    at: float | None = option(
+        None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
+    )
+    columns: tuple[str, ...] = option(
+        (), "names or numbers of the columns: FIRST SECOND LABEL", metavar="NAME"
+    )
+    device: str = option("auto", **DEVICE)
+    threads: int = option(0, **THREADS)
+
+
+THRESHOLD_ABOUT = {
+    "prog": "python -m search threshold",
+    "description": """\
+Print the cosine from which on two texts belong together, for `search pairs`.
+
+LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
+without: two texts, and a label that is 0 or 1, or yes or no. The texts are embedded by
+the encoder of INDEX; they need not be in it.
+
+The threshold is chosen on half of the pairs. Precision and recall are measured on the
+other half, with 95% intervals. No text is in both halves.""",
+    "epilog": """\
+examples:
+  python -m search threshold my-index labelled.tsv
+  python -m search threshold my-index labelled.csv --precision 0.95
+  python -m search threshold my-index similarities.tsv --at 4""",
 }
 
 
@@ -171,15 +222,17 @@ class MineOptions:
     seed: int = option(0, "of --random", least=0, most=2**31)
     rerank: Path | None = option(
         None,
-        "score by a cross-encoder or late interaction, positives too: a run folder of "
-        "run_multitask.py, or one file of its heads/",
+        "score by the best cross-encoder or late interaction of a run folder of "
+        "run_multitask.py, or by one file of its heads/; positives too",
         metavar="RUN",
     )
+    cell: str | None = option(None, **CELL)
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
 
     def __post_init__(self) -> None:
+        _check_cell(self)
         if self.per_pair > self.to_rank - self.from_rank + 1:
             raise DataError(
                 f"--per-pair {self.per_pair}: more than the texts from --from-rank "
@@ -187,8 +240,14 @@ class MineOptions:
             )
 
 
+def _check_cell(options: QueryOptions | MineOptions) -> None:
+    if options.cell and not options.rerank:
+        raise DataError(f"--cell {options.cell}: names a head of --rerank; add --rerank RUN")
+
+
 MINE_ABOUT = {
     "prog": "python -m search mine",
+    "gone": INT8,
     "description": """\
 Write hard negatives for pairs, as triplets that run_multitask.py --sup-data reads:
 texts of an index that are near the anchor, and not as near as the positive. Texts

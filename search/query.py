@@ -35,7 +35,7 @@ def answer(options: QueryOptions) -> None:
     encoder = index.encoder(options.device, options.precision)
     cross = None
     if options.rerank:
-        cross = open_cross_encoder(options.rerank, options.device, options.precision)
+        cross = open_cross_encoder(options.rerank, options.device, options.precision, options.cell)
     depth = max(options.top_k, options.candidates) if cross else options.top_k
     seconds, count = 0.0, 0
     for queries in _queries(options):

@@ -4,6 +4,8 @@ import dataclasses
 import importlib.util
 import json
 import re
+import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -72,6 +74,57 @@ def test_a_script_may_give_single_texts_and_none_at_all(toy_grid, toy_data):
         head.predict(["a", ("a", "b")])
 
 
+def test_probabilities_are_given_on_request(toy_grid, toy_data):
+    for name, classes in (("sst", 5), ("para", 0)):
+        head = heads.load(toy_grid, name, "cpu")
+        texts = [row.texts for row in read_task(toy_data, name).dev]
+        soft = head.predict(texts, probabilities=True)
+        assert soft.shape == ((len(texts), 5) if classes else (len(texts),))
+        hard = soft.argmax(axis=1) if classes else soft > 0.5
+        assert hard.tolist() == head.predict(texts).tolist()
+        assert head.predict([], probabilities=True).shape == ((0, 5) if classes else (0,))
+    with pytest.raises(UserError, match="sts: its head predicts scores, not probabilities"):
+        heads.load(toy_grid, "sts", "cpu").predict([("a", "b")], probabilities=True)
+
+
+def test_a_threshold_of_a_head_is_measured(toy_grid, tmp_path, capsys):
+    texts = toy_sentences(120, 6)
+    rows = [
+        f"{a}\t{b}\t{n % 2}" for n, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=True))
+    ]
+    path = tmp_path / "labelled.tsv"
+    path.write_text("\n".join(["sentence1\tsentence2\tlabel", *rows, ""]))
+    words = ["threshold", str(toy_grid), str(path), "--device", "cpu", "--cell"]
+    assert main([*words, "para"]) == 0
+    head, row, *_, last = capsys.readouterr().out.splitlines()
+    assert head.split() == ["threshold", "precision", "recall", "chosen", "for"]
+    assert 0 <= float(row.split()[0]) <= 1 and row.endswith("best F1")
+    assert "column probability of: python -m heads predict" in last
+    assert main([*words, "sst"]) == 2
+    assert "a threshold is for the scores of pairs" in capsys.readouterr().err
+    path.write_text("\n".join(["sentence1\tsentence2\tlabel", *rows[:12], ""]))
+    assert main([*words, "sts"]) == 2
+    assert "6 positive pair(s), expected at least 10; label more" in capsys.readouterr().err
+
+
+def test_export_takes_the_best_cell_that_has_the_form(toy_grid, tmp_path, capsys):
+    assert main(["export", str(toy_grid), "--cell", "para", "--out", str(tmp_path / "out")]) == 0
+    name = capsys.readouterr().err.splitlines()[-1].split()[1].rstrip(",")
+    cells = [c for c in cells_of(toy_grid) if c.name.split("-")[1:3] == ["para", "bi"]]
+    scores = {c.name: c.metrics["accuracy"] for c in cells if c.split == "dev"}
+    assert scores[name] == max(scores.values())
+
+
+def test_results_that_were_edited_do_not_choose_a_cell(toy_grid, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(toy_grid, run, symlinks=True)
+    results = json.loads((run / "results.json").read_text())
+    results[0]["metrics"][TASKS[results[0]["task"]].main_metric] = 0.999
+    (run / "results.json").write_text(json.dumps(results))
+    with pytest.raises(UserError, match=r"is not what was measured; run the command again"):
+        find_cell(run, None)
+
+
 def test_the_best_cell_is_the_one_that_scores_best_on_dev(toy_grid):
     cells = [cell for cell in cells_of(toy_grid) if cell.task == "sts" and cell.split == "dev"]
     scores = {cell.name: cell.metrics["pearson"] for cell in cells}
@@ -87,7 +140,7 @@ BI = [
 
 @pytest.mark.parametrize("name", BI)
 def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_program_predicts(
-    toy_grid, toy_data, tmp_path, name
+    toy_grid, toy_data, tmp_path, name, caplog, capsys
 ):
     SentenceTransformer = pytest.importorskip("sentence_transformers").SentenceTransformer
     out = tmp_path / "taken"
@@ -95,7 +148,10 @@ def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_prog
         assert main(["export", str(toy_grid), "--cell", name, "--out", str(out)]) == 0
     head = heads.load(toy_grid, name, "cpu")
     texts = toy_sentences(20, 5)
-    theirs = SentenceTransformer(str(out), device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theirs = SentenceTransformer(str(out), device="cpu")
+    assert not caplog.records and "MISSING" not in capsys.readouterr().err
     np.testing.assert_allclose(theirs.encode(texts), head.encoder.encode(texts), atol=1e-5)
 
     card = (out / "README.md").read_text()

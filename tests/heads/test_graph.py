@@ -1,6 +1,8 @@
 """The graph of a head and its encoder gives their numbers, in PyTorch and in ONNX Runtime."""
 
 import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from tokenizers import Tokenizer
 
 from data.tasks import TASKS
 from heads.features import FEATURES
-from heads.graph import PACKAGES, Graph, padding_tokenizer, write_graph
+from heads.graph import PACKAGES, Graph, example_program, padding_tokenizer, write_graph
 from heads.heads import build_head
 from heads.saved import SavedHead
 from minbert.encoder import SentenceEncoder
@@ -90,8 +92,8 @@ def test_onnx_runtime_gives_the_heads_numbers_at_any_size(folders, cell, tmp_pat
     runtime = pytest.importorskip("onnxruntime")
     head = trained(folders, *cell)
     path = tmp_path / "made" / "cell.onnx"
-    tokenizer_path = write_graph(head, path)
-    assert sorted(path.parent.iterdir()) == sorted([path, tokenizer_path])
+    tokenizer_path, program_path = write_graph(head, path)
+    assert sorted(path.parent.iterdir()) == sorted([path, tokenizer_path, program_path])
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = [given.name for given in session.get_inputs()]
     tokenizer = Tokenizer.from_file(str(tokenizer_path))
@@ -101,6 +103,24 @@ def test_onnx_runtime_gives_the_heads_numbers_at_any_size(folders, cell, tmp_pat
         logits, scores = session.run(["logits", "scores"], fed)
         np.testing.assert_allclose(logits, head.logits(texts), atol=1e-4)
         np.testing.assert_allclose(scores, head.soft(texts), atol=1e-4)
+    # The program beside them, as it stands, elsewhere.
+    moved = path.parent.rename(tmp_path / "moved") / program_path.name
+    ended = subprocess.run([sys.executable, "-W", "error", moved], capture_output=True, text=True)
+    assert ended.returncode == 0 and not ended.stderr, ended.stderr
+    rows = [line.split("\t") for line in ended.stdout.splitlines()]
+    expected = head.soft([tuple(texts) for _, *texts in rows])
+    printed = np.array([row[0].strip("[]").split() for row in rows], float)
+    np.testing.assert_allclose(printed.reshape(expected.shape), expected, atol=1e-4)
+
+
+def test_the_program_beside_a_graph_names_its_inputs_and_compiles(folders, tmp_path):
+    for cell in CELLS:
+        head = trained(folders, *cell)
+        inputs = Graph(head).inputs
+        program = example_program(head, inputs, tmp_path / "a.onnx", tmp_path / "a.json")
+        compile(program, "a.py", "exec")
+        assert all(name.removesuffix("_1").removesuffix("_2") in program for name in inputs)
+        assert ("token_type_ids" in program) == ("token_type_ids" in inputs)
 
 
 def test_absent_packages_are_named_with_the_command_that_brings_them(

@@ -74,6 +74,11 @@ def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_en
     save_file({"x": torch.zeros(1)}, path, about)
     with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):
         load_head(path, "cpu", "float32")
-    with pytest.raises(CheckpointError, match=r"gone, the encoder under a head; delete .*h\.s"):
+    with pytest.raises(
+        CheckpointError, match=r"gone, the encoder under the head h\.safetensors; run"
+    ):
         save_file({"x": torch.zeros(1)}, path.parent / "h.safetensors", about | {"pretrain": "ct"})
+        load_head(path.parent / "h.safetensors", "cpu", "float32")
+    (tmp_path / "config.json").write_text('{"options": {}}')  # as of 1.0: no run goes on in it
+    with pytest.raises(CheckpointError, match="train anew with another --run-dir"):
         load_head(path.parent / "h.safetensors", "cpu", "float32")

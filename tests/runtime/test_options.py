@@ -145,10 +145,15 @@ def test_a_flag_without_dashes_is_a_positional_argument(capsys):
         (["--seeds", "2.5"], "argument --seeds: '2.5': expected a whole number from 1 to 1000"),
         (["--share", "nan"], "argument --share: 'nan': expected a number from 0 to 1"),
         (["--recipe-steps", "0"], "argument --recipe-steps: '0': expected a whole number from 1"),
-        (["--colours", "red", "blue"], "argument --colours: invalid choice: 'blue'"),
-        (["--inner", "x"], "unrecognized arguments: --inner x"),  # fields without an option
-        (["--untold", "1"], "unrecognized arguments: --untold 1"),
-        (["--untold", "\x1b[2J\na"], r"unrecognized arguments: --untold \x1b[2J\na"),
+        (["--colours", "red", "blue"], "argument --colours: 'blue': expected one of red, green"),
+        (["--inner", "x"], "unknown flag --inner"),  # fields without an option
+        (["--untold", "1"], "unknown flag --untold"),
+        (["\x1b[2J\na"], r"unrecognized arguments: \x1b[2J\na"),
+        (["--\x1b[2J", "a"], r"unknown flag --\x1b[2J"),
+        (["--seed", "5"], "unknown flag --seed; did you mean --seeds?"),  # nothing is guessed
+        (["--colurs=red"], "unknown flag --colurs; did you mean --colours?"),
+        (["--recip", "7"], "unknown flag --recip; did you mean --recipe-steps?"),
+        (["--colours", "gren"], "argument --colours: 'gren': expected one of red, green; did you"),
         (["--out", ""], "argument --out: '': expected a path"),
     ],
 )
@@ -239,3 +244,20 @@ def test_a_flag_that_is_gone_says_so_and_what_to_do(words, capsys):
         parse(Settings, ["--out", "o", *words], gone={"--old": "use --seeds"})
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith("error: --old is gone since 1.1: use --seeds\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--old-fl", "3"], "--old-flag is gone since 1.1: use --seeds"),
+        (["--device", "tpu"], "--device tpu is gone since 1.1: take cpu"),
+        (["--device=tpu"], "--device tpu is gone since 1.1: take cpu"),
+        (["--out"], "argument --out: expected one argument"),
+    ],
+)
+def test_what_is_gone_is_known_by_its_beginning_and_by_its_value(words, told, capsys):
+    gone = {"--old-flag": "use --seeds", "--device tpu": "take cpu"}
+    with pytest.raises(SystemExit) as ended:
+        parse(Settings, ["--out", "o", *words], gone=gone)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {told}\n")

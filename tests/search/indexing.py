@@ -12,6 +12,7 @@ from search.__main__ import main
 def command(*words) -> int:
     """Run a command line of `python -m search` in this process; return its exit code."""
     on_cpu = [] if words[0] == "pairs" else ["--device", "cpu", "--precision", "float32"]
+    on_cpu = on_cpu[:2] if words[0] == "threshold" else on_cpu
     return main([*map(str, words), *on_cpu])
 
 

@@ -77,19 +77,50 @@ def test_the_best_of_the_candidates_come_first(runs, tmp_path, tiny_checkpoint, 
     assert header.split() == ["rank", "score", "cosine", "id", "text"]
 
 
+def test_a_cell_is_named_or_the_best_of_a_task_is_taken(runs, tmp_path, tiny_checkpoint, capsys):
+    index, text = tmp_path / "i", "the old cat sees a dog ."
+    write_lines(tmp_path / "t.txt", 9, 8)
+    assert command("index", tmp_path / "t.txt", "--out", index, "--backbone", tiny_checkpoint) == 0
+    for cell in (
+        "unsup-sts-late-full-interaction-42",
+        "unsup-sts-cross-full-interaction-42",
+        "para",
+    ):
+        capsys.readouterr()
+        words = ("--json", "--rerank", runs / "many", "--cell", cell)
+        assert command("query", index, text, *words) == 0
+        printed = capsys.readouterr()
+        name = printed.err.splitlines()[0].removeprefix("re-ranked by ")
+        assert name == cell or "-para-" in name
+        hits = json.loads(printed.out)["hits"]
+        cross = open_cross_encoder(
+            runs / "many" / "heads" / f"{name}.safetensors", "cpu", "float32"
+        )
+        scores = cross(text, [hit["text"] for hit in hits])
+        assert [hit["score"] for hit in hits] == pytest.approx(scores, abs=1e-5)
+    with pytest.raises(SystemExit):
+        command("query", index, text, "--cell", "para")
+    assert "--cell para: names a head of --rerank; add --rerank RUN" in capsys.readouterr().err
+
+
 def test_what_cannot_rerank_is_named(runs, tmp_path):
-    def refused(run) -> str:
+    def refused(run, cell=None) -> str:
         with pytest.raises((DataError, CheckpointError)) as error:
-            open_cross_encoder(run, "cpu", "float32")
+            open_cross_encoder(run, "cpu", "float32", cell)
         return str(error.value)
 
-    assert "no such run folder" in refused(runs / "absent")
-    assert "8 heads that re-rank; name one of" in refused(runs / "many")
+    assert "no results.json in it; give the folder of a run" in refused(runs / "absent")
+    assert "several tasks; give --cell para or --cell sts" in refused(runs / "many")
+    assert "no finished cell 'sst'; it has para, sts, " in refused(runs / "many", "sst")
+    name = "none-sts-bi-frozen-interaction-42"
+    assert "a bi-encoder's head" in refused(runs / "one", name)
+    head = runs / "one" / "heads" / f"{name}.safetensors"
+    assert "is one head already; leave out --cell" in refused(head, name)
     shutil.copytree(runs / "one", tmp_path / "one", symlinks=True)
     error = refused(tmp_path / "one")
-    assert "gone, the encoder under a head" in error and "none-sts-cross" in error
+    assert "gone, the encoder under the head" in error and "none-sts-cross" in error
     (cross,) = (tmp_path / "one" / "heads").glob("*cross*")
     cross.unlink()
-    assert "no cross-encoder" in refused(tmp_path / "one")
+    assert "no cell will do; none-sts-bi-frozen" in refused(tmp_path / "one")
     (bi,) = (tmp_path / "one" / "heads").iterdir()
     assert "a bi-encoder's head" in refused(bi)

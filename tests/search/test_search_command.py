@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import toy_sentences
 from indexing import command, write_lines
@@ -168,7 +169,32 @@ def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys, monkeypat
 
 
 def test_without_a_command_it_is_explained(capsys):
-    for words in ([], ["find"]):
+    for words, told in (([], ""), (["find"], "error: no command 'find'\n")):
         assert main(words) == 2
-        assert capsys.readouterr().err == f"{HELP}\n"
+        assert capsys.readouterr().err == f"{HELP}\n{told}"
     assert main(["--help"]) == 0 and capsys.readouterr().out == f"{HELP}\n"
+
+
+def test_a_threshold_comes_from_labelled_pairs_and_pairs_takes_it(
+    index, tiny_encoder, tmp_path, capsys
+):
+    texts = toy_sentences(200, 9)
+    pairs = list(zip(texts[::2], texts[1::2], strict=True))
+    vectors = [tiny_encoder.encode(list(side)) for side in zip(*pairs, strict=True)]
+    left, right = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in vectors)
+    cosines = (left * right).sum(axis=1)
+    labels = np.where(cosines >= np.median(cosines), "yes", "no")
+    path = tmp_path / "labelled.csv"
+    rows = [f'"{a}","{b}",{y}\n' for (a, b), y in zip(pairs, labels, strict=True)]
+    path.write_text("text1,text2,label\n" + "".join(rows))
+    capsys.readouterr()
+    assert main(["threshold", str(index), str(path), "--precision", "0.9", "--device", "cpu"]) == 0
+    _, row, *_, last = capsys.readouterr().out.splitlines()
+    threshold, precision, *_ = row.split()
+    assert float(precision) > 0.85 and row.endswith("precision of 0.9 or more")
+    assert float(threshold) == pytest.approx(np.median(cosines), abs=0.05)
+    words = last.removeprefix("then: python -m search ").split()
+    assert words == ["pairs", str(index), "--threshold", threshold] and command(*words) == 0
+    path.write_text("text1,text2,label\n" + "".join(rows[:8]))
+    capsys.readouterr()
+    assert "pair(s), expected at least 10; label more" in refused(capsys, "threshold", index, path)

@@ -1,0 +1,65 @@
+"""Pairs of texts labelled yes or no, in a table of any usual form."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.columns import LABEL, Column, pair_columns
+from data.examples import DataError, SentencePair
+from data.tables import number, open_table
+
+logger = logging.getLogger("data")
+
+REMEDY = "name the columns: --columns FIRST SECOND LABEL"
+YES = {"yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "positive"}
+NO = {"no", "n", "false", "f", "not_duplicate", "not_paraphrase", "different", "negative"}
+
+
+def read_labelled(
+    path: Path, named: Sequence[str] = (), at: float | None = None
+) -> list[SentencePair]:
+    """Return the pairs of a table, in order; labels are 0.0 and 1.0.
+
+    Rows without a label are left out, with a warning.
+
+    Args:
+        path: as in `open_table`.
+        named: the names or numbers of the columns, () to find them.
+        at: labels are scores, and pairs of this score or more are positive.
+
+    Raises:
+        DataError: as `open_table`; a label that is neither yes nor no, no label at all, or a row
+            without a text.
+    """
+    columns = (*pair_columns(), Column("label", LABEL, kind="label"))
+    table = open_table(path, columns, named=named, remedy=REMEDY)
+    pairs: list[SentencePair] = []
+    unlabelled: list[int] = []  # line numbers
+    for line, row in table.rows():
+        first, second, label = (row[column.name].strip() for column in columns)
+        if not label:
+            unlabelled.append(line)
+            continue
+        if not first or not second:
+            raise DataError(f"{path}:{line}: a text is empty; correct or delete the row")
+        pairs.append(SentencePair(str(line), first, second, _label(f"{path}:{line}", label, at)))
+    if unlabelled:
+        count = f"{len(unlabelled)} row(s) without a label (first: line {unlabelled[0]})"
+        if not pairs:
+            raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
+        logger.warning("%s: %s; left out", path, count)
+    return pairs
+
+
+def _label(where: str, label: str, at: float | None) -> float:
+    value = number(label)
+    if at is not None:
+        if value is None:
+            raise DataError(f"{where}: label {label[:40]!r}, expected a score; leave out --at")
+        return float(value >= at)
+    if value in (0.0, 1.0):
+        return float(value)
+    if label.casefold() in YES | NO:
+        return float(label.casefold() in YES)
+    remedy = "correct the row" if value is None else "give --at SCORE if labels are scores"
+    raise DataError(f"{where}: label {label[:40]!r}, expected 0 or 1, yes or no; {remedy}")

@@ -1,0 +1,162 @@
+"""A threshold on the scores of pairs: chosen on half of labelled pairs, measured on the others.
+
+No text is in both halves. So precision and recall are those of exactly the threshold that is
+printed, on pairs that did not choose it.
+
+Legend: N pairs, T thresholds, B resamples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.examples import DataError, SentencePair
+from evaluation.clusters import clusters_of, count
+from evaluation.intervals import Interval, exact_share, percentiles, weightings
+from evaluation.metrics import labels_of
+
+STEPS = 10_000  # thresholds are multiples of 1 / STEPS: what is measured is what is printed
+FEWEST = 5  # positive pairs, and negative ones, of each part
+SEED = 0  # the same pairs are split alike
+
+
+@dataclass(frozen=True)
+class Share:
+    """A precision or recall with its 95% interval; `value` is None where nothing was called."""
+
+    value: float | None
+    interval: Interval | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "-"
+        low_high = self.interval and f" [{self.interval.low:.3f}, {self.interval.high:.3f}]"
+        return f"{self.value:.3f}{low_high or ''}"
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold and what it does; a pair whose score is not below it is called positive.
+
+    `chosen_on` and `measured_on` count pairs.
+    """
+
+    threshold: float
+    precision: Share
+    recall: Share
+    chosen_on: int
+    measured_on: int
+
+    def table(self, why: str) -> str:
+        """Return a table of two lines, and on how many pairs it rests."""
+        rows = [
+            ("threshold", "precision", "recall", "chosen for"),
+            (f"{self.threshold:.4f}", str(self.precision), str(self.recall), why),
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(
+            [
+                *lines,
+                f"Chosen on {self.chosen_on:,} pairs, measured on {self.measured_on:,} others; no "
+                "text is in both parts.",
+                "In brackets: 95% intervals.",
+            ]
+        )
+
+
+def reason(precision: float | None) -> str:
+    """Return in words what a threshold is chosen for."""
+    return "best F1" if precision is None else f"precision of {precision:g} or more"
+
+
+def find_threshold(
+    pairs: Sequence[SentencePair], scores: np.ndarray, precision: float | None, file: str
+) -> Threshold:
+    """Return the threshold of the best F1 or, of a `precision`, that of the highest recall.
+
+    Args:
+        pairs: N labelled ones, of labels 0 and 1.
+        scores: (N,), higher for positive pairs.
+        precision: that the part which chooses must have.
+        file: where the pairs are from, for messages.
+
+    Raises:
+        DataError: too few pairs of a label, or the precision is not reached.
+    """
+    labels, clusters = labels_of(pairs) > 0, clusters_of(pairs)
+    chooses = _split(labels, clusters, file)
+    # Whole numbers: no rounding moves a pair across a threshold.
+    steps = np.floor(scores.astype(np.float64) * STEPS)
+    threshold = _best(steps[chooses], labels[chooses], precision, file)
+    called, rest = steps[~chooses] >= threshold, labels[~chooses]
+    _, groups = np.unique(clusters[~chooses], return_inverse=True)
+    return Threshold(
+        threshold=float(threshold / STEPS),
+        precision=_share(called & rest, called, groups),
+        recall=_share(called & rest, rest, groups),
+        chosen_on=int(chooses.sum()),
+        measured_on=len(rest),
+    )
+
+
+def _split(labels: np.ndarray, clusters: np.ndarray, file: str) -> np.ndarray:
+    """Return which pairs choose, (N,) bool: about half of each label, clusters whole."""
+    for label, name in ((True, "positive"), (False, "negative")):
+        if (labels == label).sum() < 2 * FEWEST:
+            raise DataError(
+                f"{file}: {(labels == label).sum()} {name} pair(s), expected at least "
+                f"{2 * FEWEST}; label more"
+            )
+    sizes = np.bincount(clusters)
+    positives = np.bincount(clusters, labels)
+    # Large clusters first, and each into the part that has less of what it holds.
+    order = np.random.default_rng(SEED).permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    held = np.zeros((2, 2))  # of the parts: positive pairs, negative ones
+    part = np.zeros(len(sizes), int)
+    for cluster in order:
+        content = np.array([positives[cluster], sizes[cluster] - positives[cluster]])
+        part[cluster] = int(np.argmin(held @ content))
+        held[part[cluster]] += content
+    if held.min() < FEWEST:
+        raise DataError(
+            f"{file}: {sizes.max()} of the {len(labels)} pairs are connected by shared texts, so "
+            "no two halves without a common text have enough pairs; label pairs of other texts"
+        )
+    return np.asarray(part[clusters] == 0)
+
+
+def _best(steps: np.ndarray, labels: np.ndarray, precision: float | None, file: str) -> float:
+    """Return the best threshold of pairs, in steps."""
+    distinct = np.unique(steps)
+    # Halfway between two scores that occur, so that rounding does not move a pair across it.
+    thresholds = np.append(distinct[0], np.ceil((distinct[:-1] + distinct[1:]) / 2))  # (T,)
+    ordered, ordered_positives = np.sort(steps), np.sort(steps[labels])
+    called = len(ordered) - np.searchsorted(ordered, thresholds)
+    right = len(ordered_positives) - np.searchsorted(ordered_positives, thresholds)
+    if precision is None:
+        return float(thresholds[np.argmax(2 * right / (called + labels.sum()))])
+    shares = right / called  # the highest score is called by every threshold
+    if not (shares >= precision).any():
+        best = int(np.argmax(shares))
+        raise DataError(
+            f"{file}: precision {precision:g} is not reached; the highest is {shares[best]:.3f}, "
+            f"at {thresholds[best] / STEPS:.4f}; give a lower --precision"
+        )
+    return float(thresholds[np.argmax(shares >= precision)])  # the lowest: the highest recall
+
+
+def _share(right: np.ndarray, of: np.ndarray, clusters: np.ndarray) -> Share:
+    """Return the share of pairs (N,) that are right, of those that count."""
+    if not of.any():
+        return Share(None, None)
+    value = float(right.sum() / of.sum())
+    if value in (0.0, 1.0):
+        return Share(value, exact_share(value, len(np.unique(clusters[of]))))
+    counted = np.stack([right, of]).astype(np.float64)  # (2, N)
+    # (2, N) x (N, B) -> (2, B)
+    sums = np.concatenate([counted @ weights.T for weights in weightings(clusters)], axis=1)
+    drawn = sums[:, sums[1] > 0]  # a resample may hold none of them
+    return Share(value, percentiles(drawn[0] / drawn[1]) if count(clusters) > 2 else None)
