@@ -99,12 +99,14 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def find_task(folder: Path, task: Task) -> Path | None:
-    """Return the folder, at any depth, with a task's training file in CS224N's format, or None.
+    """Return the folder, at any depth, with a task's training file as a course has it, or None.
 
     STS-Benchmark as published has a file of the same name, without a header.
     """
-    train = find(folder, task.files[0])
-    return train.parent if train and task.label in read_header(train, "\t") else None
+    for train in filter(None, (find(folder, names[0]) for names in task.namings)):
+        if task.label in read_header(train, "\t"):
+            return train.parent
+    return None
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:

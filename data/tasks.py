@@ -137,7 +137,7 @@ class Task:
     Attributes:
         name: as on the command line.
         about: a short description.
-        files: the names of the train, dev and test file.
+        files: the names of the train, dev and test file at CS224N, as this project writes them.
         texts: the columns with the texts, one or two.
         label: the column with the label.
         label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
@@ -145,6 +145,7 @@ class Task:
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
         prediction_header: of CS224N's prediction files, their spelling included.
         read: the reader, (path, labelled=True) -> list of examples.
+        elsewhere: what the names of data and of predictions begin with in other courses.
     """
 
     name: str
@@ -157,6 +158,13 @@ class Task:
     metrics: tuple[str, ...]
     prediction_header: str
     read: Callable[..., list[Any]]
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def namings(self) -> tuple[tuple[str, ...], ...]:
+        """Return the names of the train, dev and test file in each course, CS224N's first."""
+        endings = ("train", "dev", "test-student")
+        return self.files, *(tuple(f"{w}-{end}.csv" for end in endings) for w in self.elsewhere)
 
     @property
     def main_metric(self) -> str:
@@ -177,6 +185,7 @@ class Task:
         return self.largest + 1
 
 
+# `elsewhere` has the words of the course in Göttingen, whose tables are comma-separated.
 _RECORDS = (
     Task(
         name="sst",
@@ -189,6 +198,7 @@ _RECORDS = (
         metrics=("accuracy", "f1"),
         prediction_header="Predicted_Sentiment",
         read=read_sst,
+        elsewhere=("sst-sentiment",),
     ),
     Task(
         name="para",
@@ -201,6 +211,7 @@ _RECORDS = (
         metrics=("accuracy", "f1"),
         prediction_header="Predicted_Is_Paraphrase",
         read=read_quora,
+        elsewhere=("quora-paraphrase",),
     ),
     Task(
         name="sts",
@@ -213,6 +224,7 @@ _RECORDS = (
         metrics=("pearson", "spearman"),
         prediction_header="Predicted_Similiary",
         read=read_sts,
+        elsewhere=("sts-similarity",),
     ),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _RECORDS}
@@ -239,10 +251,12 @@ def read_task(folder: PathLike, name: str) -> Splits:
     train, dev, test = (split_file(folder, task, split) for split in SPLITS)
     if missing := " and ".join(file.name for file in (train, dev) if not file.exists()):
         problem = "not found" if Path(folder).is_dir() else "there is no such folder"
-        raise DataError(
-            f"looked for {missing} in {Path(folder)}: {problem}; "
-            f"download with: python -m data.download cs224n --out {Path(folder)}"
-        )
+        remedy = f"download with: python -m data.download cs224n --out {Path(folder)}"
+        for below in sorted(Path(folder).glob("*/")):  # as a repository has them in `data`
+            if lexists(split_file(below, task, "train")):
+                problem, remedy = f"files of {name} are in {below}", "give that folder"
+                break
+        raise DataError(f"looked for {missing} in {Path(folder)}: {problem}; {remedy}")
     scored: list[Any] = []
     if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
         scored = task.read(test, labelled=task.label in read_header(test, "\t"))
@@ -250,8 +264,36 @@ def read_task(folder: PathLike, name: str) -> Splits:
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:
-    """Return the file of train, dev or test; `-test.csv` for an absent `-test-student.csv`."""
-    path = stored(Path(folder) / task.files[SPLITS.index(split)])
-    if split == "test" and not lexists(path):
-        return stored(path.with_name(path.name.replace("-test-student", "-test")))
-    return path
+    """Return the file of train, dev or test, which need not be there.
+
+    All three have the names of one course: the one with most files there, of equals the first.
+    A file named `-test.csv` stands in for an absent `-test-student.csv`.
+    """
+    choices = [_choices(folder, naming) for naming in task.namings]
+    best = max(choices, key=lambda files: sum(any(map(lexists, paths)) for paths in files))
+    paths = best[SPLITS.index(split)]
+    return next(filter(lexists, paths), paths[0])
+
+
+def files_in_doubt(folder: PathLike, task: Task) -> str:
+    """Return which files are read and which are not, "" where a folder leaves no choice.
+
+    It may have the names of several courses, or a labelled `-test.csv` beside `-test-student.csv`.
+    """
+    used = [path for split in SPLITS if lexists(path := split_file(folder, task, split))]
+    there = [
+        path
+        for naming in task.namings
+        for of_split in _choices(folder, naming)
+        for path in of_split
+        if lexists(path)
+    ]
+    unused = [path.name for path in there if path not in used]
+    reads = ", ".join(path.name for path in used)
+    return f"reads {reads}; there too, and not read: {', '.join(unused)}" if unused else ""
+
+
+def _choices(folder: PathLike, naming: Sequence[str]) -> list[list[Path]]:
+    """Return, of train, dev and test, the files that a course's name may mean, the best first."""
+    names = [dict.fromkeys([name, name.replace("-test-student", "-test")]) for name in naming]
+    return [[stored(Path(folder) / name) for name in of_split] for of_split in names]

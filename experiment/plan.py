@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from baselines.config import ALL_PRESETS
-from data.tasks import TASKS
+from data.tasks import TASKS, files_in_doubt
 from experiment.cells import to_try
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL
@@ -42,6 +42,8 @@ def plan(inputs: Inputs) -> str:
     for task, splits in inputs.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
         lines.append(f"          {task}: {sizes}")
+        if choice := files_in_doubt(inputs.data_folder, TASKS[task]):
+            lines.append(f"          {task}: {choice}")
     lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
     if inputs.files:
         chosen = f"the best of {len(inputs.selection)} STS training pairs"
