@@ -10,7 +10,7 @@ from pathlib import Path
 from data.download import fetch
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, SOURCES, file_of
-from data.tables import plain_name, read_header, stored
+from data.tables import open_table, plain_name, stored
 from data.tasks import Task
 
 BUNDLED = Path(__file__).parent / "bundled"  # synthetic data, each file compressed
@@ -103,10 +103,17 @@ def find_task(folder: Path, task: Task) -> Path | None:
 
     STS-Benchmark as published has a file of the same name, without a header.
     """
-    for train in filter(None, (find(folder, names[0]) for names in task.namings)):
-        if task.label in read_header(train, "\t"):
-            return train.parent
-    return None
+    trains = (find(folder, names[0]) for names in task.namings)
+    return next((train.parent for train in trains if train and _is_table_of(train, task)), None)
+
+
+def _is_table_of(train: Path, task: Task) -> bool:
+    """Return whether a file has a task's columns; the published STS-Benchmark has not."""
+    try:
+        open_table(train, task.columns)
+    except DataError:
+        return False
+    return True
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from data.examples import DataError
-from data.tables import PathLike, numbered_lines, text_lines
+from data.tables import PathLike, numbered_lines, open_texts
 from runtime.commands import begin, exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
@@ -32,6 +32,7 @@ END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]”’])){NOT_AFTER}\s+(?=["'
 def iter_sentences(path: PathLike) -> Iterator[str]:
     """Yield the sentences of a file with one per line, stripped; empty lines are skipped.
 
+    JSON lines, and tables with a header, are read by their column of texts: see `open_texts`.
     Streams: a million lines cost no more memory than one.
     """
     return filter(None, iter_documents(path))
@@ -39,7 +40,12 @@ def iter_sentences(path: PathLike) -> Iterator[str]:
 
 def iter_documents(path: PathLike) -> Iterator[str]:
     """Yield sentences as `iter_sentences` does, and "" for each empty line between documents."""
-    return (text for _, text in text_lines(path))
+    table = open_texts(path)
+    for line, row in table.rows():
+        text = row["text"].strip()
+        if table.delimiter and not text:
+            raise DataError(f"{path}:{line}: no text; fill it or delete the row")
+        yield text
 
 
 @dataclass(frozen=True)

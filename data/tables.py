@@ -7,20 +7,41 @@ names their fields, and `plain_fields` counts them where no header does.
 import codecs
 import csv
 import hashlib
+import json
+import logging
 import math
 import os
 import re
 import string
-from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, dropwhile, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
+from data.columns import (
+    TEXT,
+    Column,
+    Contents,
+    by_content,
+    can_be_header,
+    looks_like_header,
+    match,
+    plain,
+)
 from data.examples import DataError
 from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file
 
+logger = logging.getLogger("data")
+
 PathLike = str | os.PathLike[str]
 
+# What files begin with that people take for tables of text.
+NO_TEXT = {
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls)",
+}
 DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
@@ -76,6 +97,9 @@ def decoded_lines(
     """Yield the lines of an open file as `numbered_lines` does; `path` is for messages."""
     for number, raw in enumerate(bounded_lines(file, path, DataError), start=1):
         if number == 1:
+            for begin, name in NO_TEXT.items():
+                if raw.startswith(begin):
+                    raise DataError(f"{path}: {name}; save it as tab-separated text in UTF-8")
             raw = raw.removeprefix(codecs.BOM_UTF8)
         try:
             yield number, raw.decode(encoding)
@@ -239,6 +263,433 @@ def plain_fields(
         raise DataError(f"{path}: has no rows; expected at least one row of {fewest} fields")
 
 
+# --- tables by their content
+
+SAMPLE = 100  # lines that say whether there is a header, and which column is which
+DELIMITERS = ("\t", ",", ";")
+JSON = "json"
+DO_NAME = "name the columns in the first line"
+
+
+@dataclass
+class Table:
+    """A table that is open: which column is where. Read its rows once.
+
+    Attributes:
+        path: of the file, for messages.
+        header: the names in the first line, or the keys of JSON lines; None without a header.
+        delimiter: a tab, a comma, a semicolon, "json", or "" where a line is a text.
+        places: {name of a wanted column: its position}; columns that are not there are missing.
+    """
+
+    path: PathLike
+    header: tuple[str, ...] | None
+    delimiter: str
+    places: dict[str, int]
+    width: int
+    columns: Sequence[Column]
+    _lines: Iterator[tuple[int, str]]
+    _remedy: str = DO_NAME
+
+    def called(self, name: str) -> str:
+        """Return a column's name in the header, or its number, for messages."""
+        place = self.places[name]
+        return repr(self.header[place]) if self.header else f"{place + 1}"
+
+    @property
+    def others(self) -> list[str]:
+        """Return the names (or numbers) of the columns that nobody wanted."""
+        names = self.header or [str(place + 1) for place in range(self.width)]
+        return [name for at, name in enumerate(names) if at not in self.places.values()]
+
+    def rows(self, ragged: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield (line number, {column: text}) of each row, streaming; texts are not stripped.
+
+        Args:
+            ragged: let rows of another width through; missing columns are missing in the row.
+
+        Raises:
+            DataError: as `numbered_lines`; a row of another width, an open quote, no row at all;
+                at the end, a text column that holds no texts.
+        """
+        texts = {c.name: Contents() for c in self.columns if c.kind == "text"}
+        texts = {name: contents for name, contents in texts.items() if name in self.places}
+        repeated: dict[str, tuple[int, int]] = {}  # what is told once: count, first line
+        empty = True
+        for line, text in self._lines:
+            if not text.strip(" \r\n") and self.delimiter:
+                continue
+            row = self._row(line, text, ragged, repeated)
+            for name, contents in texts.items():
+                contents.add(row.get(name, ""))
+            empty = False
+            yield line, row
+        for problem, (count, first) in repeated.items():
+            logger.warning("%s: %d row(s) (first: line %d): %s", self.path, count, first, problem)
+        if empty:
+            raise DataError(
+                f"{self.path}: has a header but no rows; expected at least one row"
+                if self.header
+                else f"{self.path}: is empty; expected one row per line"
+            )
+        for name, contents in texts.items():
+            if contents.fault and self.delimiter:
+                raise DataError(
+                    f"{self.path}: column {self.called(name)} holds {contents.fault}, expected "
+                    f"texts ({name}); remove the column, or {self._remedy}"
+                )
+
+    def _row(
+        self, line: int, text: str, ragged: bool, repeated: dict[str, tuple[int, int]]
+    ) -> dict[str, str]:
+        def note(problem: str) -> None:
+            count, first = repeated.get(problem, (0, line))
+            repeated[problem] = (count + 1, first)
+
+        where = f"{self.path}:{line}"
+        if "\0" in text:
+            raise _nul(where)
+        if not self.delimiter:
+            return dict.fromkeys(self.places, _unquoted(text) if self.header else text)
+        if self.delimiter == JSON:
+            values = _json_values(where, text)
+            names = self.header or ()
+            return {
+                name: _json_text(where, names[place], values.get(names[place]), note)
+                for name, place in self.places.items()
+            }
+        fields = split_line(where, text, self.delimiter, self.width)
+        if len(fields) != self.width and not ragged:
+            raise _wrong_width(where, fields, self.width, self.delimiter)
+        if any("\r" in value or self.delimiter in value for value in fields):
+            if self.delimiter == "\t" or any("\r" in value for value in fields):
+                note("a field in quotation marks holds a tab or a line end; it is read as one text")
+        return {name: fields[at] for name, at in self.places.items() if at < len(fields)}
+
+
+def open_table(
+    path: PathLike,
+    columns: Sequence[Column],
+    *,
+    named: Sequence[str] = (),
+    remedy: str = DO_NAME,
+    lines: Iterator[tuple[int, str]] | None = None,
+) -> Table:
+    """Open a table, whatever separates its fields, and say which column is which.
+
+    Fields are separated by a tab, a comma or a semicolon, or lines are JSON objects: the header
+    decides. It is recognised by its names, in any case and order. Without a header, columns are
+    told by what they hold, where that leaves no doubt.
+
+    Args:
+        path: as in `numbered_lines`.
+        columns: what the reader wants, texts in their order.
+        named: the names (any case) or numbers (from 1) of the first columns of `columns`, as a
+            user gives them; they win.
+        remedy: how a user can say which column is which, for messages.
+        lines: what is read in place of the file, which is then only named in messages.
+
+    Raises:
+        DataError: as `numbered_lines`; an empty file; a column that is not found, or in doubt.
+    """
+    lines = numbered_lines(path) if lines is None else lines
+    sample, filled = _sample(lines)
+    if not filled:
+        raise DataError(f"{path}: is empty; expected a header line and rows")
+    number, first = filled[0]
+    where = f"{path}:{number}"
+    every: Iterator[tuple[int, str]] = chain(sample, lines)
+    if "\0" in first:
+        raise _nul(where)
+    _refuse_json_list(where, first)
+    if first.lstrip().startswith("{"):
+        header = tuple(dict.fromkeys(chain(*(_json_keys(path, *line) for line in filled[:20]))))
+        places = _places(where, header, columns, named, remedy)
+        return Table(path, header, JSON, places, len(header), columns, every, remedy)
+    header, mark, places, found = _best_header(first, columns, named)
+    is_whole = all(c.name in places for c in columns if c.required)
+    if not found or not (is_whole or named or can_be_header(header)):
+        mark, rows = _sample_rows(filled)
+        header = tuple(split_header(first, mark))
+        found = looks_like_header(header, rows[1:])
+        places = _numbered(len(header), columns, named)
+        if not (places or named or found):
+            return _without_header(path, filled, mark, columns, remedy, every)
+    if not all(c.name in places for c in columns if c.required):
+        _places(where, header, columns, named, remedy)  # raises
+    if found:
+        _refuse_twice(where, header, places)
+        below = dropwhile(lambda line: line[0] <= number, every)
+        return Table(path, header, mark, places, len(header), columns, below, remedy)
+    return Table(path, None, mark, places, len(header), columns, every, remedy)
+
+
+def open_texts(
+    path: PathLike,
+    columns: Sequence[Column] = (Column("text", TEXT),),
+    *,
+    lines: Iterator[tuple[int, str]] | None = None,
+    tabs: bool = False,
+    hint: str = "",
+) -> Table:
+    """Open a file of texts: one per line, or a table with a column of texts.
+
+    A line is a text, whatever it holds (`delimiter` is then ""; blank lines are rows, too), but
+    where all say otherwise: JSON objects, or a header which names a text column above rows of its
+    width. A first line that is nothing but such a name is a header.
+
+    Args:
+        path, columns, lines: as of `open_table`.
+        tabs: lines without a header may all have the same number of tabs.
+        hint: what a message about such lines ends with.
+
+    Raises:
+        DataError: as `open_table`; every line has the same number of tabs, and no header.
+    """
+    lines = numbered_lines(path) if lines is None else lines
+    sample, filled = _sample(lines)
+    if not filled:
+        raise DataError(f"{path}: is empty; expected one sentence per line")
+    number, first = filled[0]
+    where = f"{path}:{number}"
+    every: Iterator[tuple[int, str]] = chain(sample, lines)
+    _refuse_json_list(where, first)
+    texts = [column for column in columns if column.kind == "text"]
+    if _is_object(first):
+        return open_table(path, columns, lines=every)
+    header, mark, places, _ = _best_header(first, columns, ())
+    if all(column.name in places for column in texts) and len(filled) > 1:
+        rows = [split_header(text, mark, len(header)) for _, text in filled]
+        if len(header) > 1 and all(len(row) == len(header) for row in rows):
+            return open_table(path, columns, lines=every)
+        if len(header) == 1:
+            logger.warning("%s: %r is the header, not a text", where, first)
+            below = dropwhile(lambda line: line[0] <= number, every)
+            return Table(path, header, "", places, 1, columns, below)
+    widths = {text.count("\t") + 1 for _, text in filled}
+    if len(filled) > 1 and len(widths) == 1 and widths != {1} and not tabs:
+        raise DataError(
+            f"{where}: every line has {widths.pop()} tab-separated fields, expected one text per "
+            f"line, or a header with a column {' and '.join(c.name for c in texts)}{hint}"
+        )
+    return Table(path, None, "", {column.name: 0 for column in texts}, 1, columns, every)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _sample(
+    lines: Iterator[tuple[int, str]],
+) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the first lines as they are, and those of them that are not blank, without ends."""
+    sample, filled = [], []
+    for number, text in lines:
+        sample.append((number, text))
+        if text.strip():
+            filled.append((number, text.rstrip("\r\n")))
+        if len(filled) == SAMPLE:
+            break
+    return sample, filled
+
+
+def _best_header(
+    first: str, columns: Sequence[Column], named: Sequence[str]
+) -> tuple[tuple[str, ...], str, dict[str, int], bool]:
+    """Return the names in a first line, the delimiter, which is where, whether any is known."""
+    best: tuple[tuple[str, ...], str, dict[str, int], bool] = ((), "\t", {}, False)
+    most = 0
+    for mark in DELIMITERS:
+        header = tuple(name.strip() for name in split_header(first, mark))
+        places, doubts = _matched(header, columns, named)
+        if len(places) + len(doubts) > most:
+            most = len(places) + len(doubts)
+            best = (header, mark, places, True)
+    return best
+
+
+def _numbered(width: int, columns: Sequence[Column], named: Sequence[str]) -> dict[str, int]:
+    """Return where columns are that the user counted from 1."""
+    if not all(name.isdecimal() and 0 < int(name) <= width for name in named):
+        return {}
+    return {c.name: int(name) - 1 for c, name in zip(columns, named, strict=False)}
+
+
+def _without_header(
+    path: PathLike,
+    filled: Sequence[tuple[int, str]],
+    mark: str,
+    columns: Sequence[Column],
+    remedy: str,
+    lines: Iterator[tuple[int, str]],
+) -> Table:
+    """Return the table whose columns are told by what they hold."""
+    width = len(split_header(filled[0][1], mark))
+    rows = [split_header(text, mark, width) for _, text in filled]
+    places = by_content(columns, [row for row in rows if len(row) == width]) or {}
+    required = [c.name for c in columns if c.required]
+    if width < len(required):
+        raise _wrong_width(f"{path}:{filled[0][0]}", rows[0], len(required), mark)
+    if not all(name in places for name in required):
+        raise DataError(
+            f"{path}:{filled[0][0]}: {width} {DELIMITER_NAMES[mark]}-separated field(s) without a "
+            f"known header, which do not say what is {_names(required)}; {remedy}"
+        )
+    return Table(path, None, mark, places, width, columns, lines, remedy)
+
+
+def _sample_rows(filled: Sequence[tuple[int, str]]) -> tuple[str, list[list[str]]]:
+    """Return the delimiter that cuts most lines as it cuts the first, and the rows."""
+    best: tuple[float, str, list[list[str]]] = (-1.0, "\t", [])
+    for mark in DELIMITERS:
+        width = len(split_header(filled[0][1], mark))
+        rows = [split_header(text, mark, width) for _, text in filled]
+        share = sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0
+        if share > best[0]:
+            best = (share, mark, rows)
+    return best[1:]
+
+
+def _matched(
+    header: Sequence[str], columns: Sequence[Column], named: Sequence[str]
+) -> tuple[dict[str, int], list[str]]:
+    """Return as `match` does; names that the user gives win."""
+    names = [plain(name) for name in header]
+    given: dict[str, int] = {}
+    for column, name in zip(columns, named, strict=False):
+        if plain(name) in names:
+            given[column.name] = names.index(plain(name))
+        elif name.isdecimal() and 0 < int(name) <= len(names):
+            given[column.name] = int(name) - 1
+        else:
+            return {}, []
+    if named and all(map(str.isdecimal, named)):
+        return {}, []  # whether there is a header is to be seen
+    rest = [column for column in columns if column.name not in given]
+    matched, doubts = match(header, rest)
+    free = {name: at for name, at in matched.items() if at not in given.values()}
+    return given | free, doubts
+
+
+def _places(
+    where: str,
+    header: Sequence[str],
+    columns: Sequence[Column],
+    named: Sequence[str],
+    remedy: str,
+) -> dict[str, int]:
+    places, doubts = _matched(header, columns, named)
+    missing = [c.name for c in columns if c.required and c.name not in places]
+    if missing:
+        if doubts:
+            raise DataError(f"{where}: {_names(doubts)} could all be {_names(missing)}; {remedy}")
+        wanted = named or missing
+        if named and all(map(str.isdecimal, named)):
+            raise DataError(
+                f"{where}: column {max(map(int, named))}: there are {len(header)}: {_names(header)}"
+            )
+        raise DataError(f"{where}: no column {_names(wanted)}; found {_names(header)}; {remedy}")
+    return places
+
+
+def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> None:
+    names = [plain(name) for name in header]
+    twice = [header[at] for at in places.values() if names[at] and names.count(names[at]) > 1]
+    if twice:
+        raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
+
+
+def _nul(where: str) -> DataError:
+    return DataError(
+        f"{where}: holds a NUL byte, so it is not plain text; "
+        "download or export the file again as UTF-8 text"
+    )
+
+
+# --- lines cut into fields
+
+
+def split_line(where: str, text: str, delimiter: str, width: int) -> list[str]:
+    """Return the fields of a line that belongs to a table of `width` columns.
+
+    Csv's rules for quotation marks hold where they give this width. Where a quote does not close
+    on its line, or they give another width and the delimiter by itself gives this one, quotation
+    marks are characters like any other. A comma cannot be told from one in an open quote.
+    """
+    text = text.rstrip("\r\n")
+    if '"' not in text and "\r" not in text:
+        return text.split(delimiter)
+    plain_fields = text.split(delimiter)
+    try:
+        fields = _quoted_fields(where, chain([text], iter([""])), delimiter, False)
+    except DataError:
+        if len(plain_fields) != width or delimiter != "\t" or "\r" in text:
+            raise
+        return plain_fields
+    return plain_fields if len(fields) != width == len(plain_fields) else fields
+
+
+def split_header(text: str, delimiter: str, width: int = 0) -> list[str]:
+    """Return the fields of a line as `split_line` does, without an error."""
+    try:
+        return split_line("", text, delimiter, width)
+    except DataError:
+        return text.split(delimiter)
+
+
+def _unquoted(text: str) -> str:
+    """Return a line below the header of the only column without the quotes that csv writes."""
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == stripped[-1] == '"':
+        fields = split_header(stripped, ",")
+        return fields[0] if len(fields) == 1 else text
+    return text
+
+
+# --- JSON lines
+
+
+def _refuse_json_list(where: str, first: str) -> None:
+    begin = first.lstrip()[:2]
+    if begin in ("[", "{") or begin.startswith(("[{", "[[", '["')):
+        raise DataError(
+            f"{where}: JSON that is not one object per line; write JSON lines, for example by "
+            "pandas' to_json(lines=True, orient='records')"
+        )
+
+
+def _json_keys(path: PathLike, line: int, text: str) -> Iterator[str]:
+    return iter(_json_values(f"{path}:{line}", text))
+
+
+def _json_values(where: str, text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: is not JSON ({error}); correct the line") from None
+    if not isinstance(values, dict):
+        raise DataError(f"{where}: is no JSON object; expected one row per line")
+    return values
+
+
+def _json_text(where: str, key: str, value: Any, note: Callable[[str], None]) -> str:
+    """Return the text of a value: a text, a number, a truth value, or the first of a list."""
+    if isinstance(value, list):
+        if len(value) > 1:
+            note(f"{key!r} lists several texts; the first counts")
+        value = value[0] if value else None
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise DataError(f"{where}: {key!r} holds no text or number; write one text per key")
+
+
 def _wrong_width(where: str, fields: list[str], expected: int, delimiter: str) -> DataError:
     mark = DELIMITER_NAMES.get(delimiter, delimiter)
     return DataError(
@@ -277,6 +728,7 @@ def _names(columns: Sequence[str]) -> str:
 # --- fields
 
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 # Python's float also reads 1_0, digits of every script, nan and infinity.
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 

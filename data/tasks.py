@@ -1,18 +1,21 @@
 """The three tasks of CS224N: how their files are read, and all that the project knows of each.
 
-The files are tab-separated although named .csv, and quoted by csv's default rules: the course's
-starter code reads them with `csv.DictReader(file, delimiter="\\t")`, so these readers do the same.
+The course's files are tab-separated although named .csv, and quoted by csv's default rules: its
+starter code reads them with `csv.DictReader(file, delimiter="\\t")`. These readers read the same,
+and other people's tables, too: see `data.tables.open_table`.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os.path import lexists
 from pathlib import Path
 from typing import Any
 
+from data.columns import ID, LABEL, TEXT, Column, pair_columns
 from data.examples import DataError, Sentence, SentencePair
-from data.tables import PathLike, number, read_header, read_table, score, stored
+from data.tables import DECIMAL_COMMA, PathLike, number, open_table, score, stored
 
 logger = logging.getLogger("data")
 
@@ -23,21 +26,45 @@ OFFICIAL_DEV_ROWS = range(5749, 7249)
 
 # --- the readers
 
+ID_COLUMN = Column("id", ID, required=False, kind="id")
+PHENOMENON = Column("phenomenon", required=False, kind="other")
+OFFICIAL_ROW = Column("", required=False, kind="other")  # as pandas writes its index
+# Labels that are written as words.
+YES_NO = {
+    **dict.fromkeys(("yes", "true", "duplicate", "paraphrase", "same", "y", "t"), 1.0),
+    **dict.fromkeys(("no", "false", "different", "not duplicate", "not paraphrase", "n", "f"), 0.0),
+}
+SENTIMENTS = {
+    2: ("negative", "positive"),
+    5: ("very negative", "negative", "neutral", "positive", "very positive"),
+}
 
-def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> list[Sentence]:
+
+def _columns(
+    texts: Sequence[Column], label: str, labelled: bool | None, *others: Column
+) -> list[Column]:
+    """Return the columns of a task; `labelled` is None where a file may have labels."""
+    labels = [Column(label, LABEL, required=bool(labelled), kind="label")]
+    return [*texts, *(labels if labelled is not False else []), ID_COLUMN, PHENOMENON, *others]
+
+
+def read_sst(path: PathLike, labelled: bool | None = True, num_classes: int = 5) -> list[Sentence]:
     """Return the sentences of an SST file, or with num_classes=2 of a CFIMDB file, in order."""
+    table = open_table(path, _columns((Column("sentence", TEXT),), "sentiment", labelled))
+    words = {word: float(place) for place, word in enumerate(SENTIMENTS.get(num_classes, ()))}
     sentences = []
-    columns = ["id", "sentence", *(["sentiment"] if labelled else [])]
-    for line, row in read_table(path, columns, "\t"):
-        label = number(row["sentiment"]) if labelled else None
-        if labelled and (label is None or label not in range(num_classes)):
+    for line, row in table.rows():
+        where = f"{path}:{line}"
+        text = row.get("sentiment")
+        label = None if text is None else _number_of(where, "sentiment", text, words)
+        if text is not None and (label is None or label not in range(num_classes)):
             raise DataError(
-                f"{path}:{line}: sentiment is {row['sentiment'][:40]!r}, expected an integer from "
+                f"{where}: sentiment is {text[:40]!r}, expected an integer from "
                 f"0 to {num_classes - 1}; correct the row"
             )
         sentences.append(
             Sentence(
-                _row_id(f"{path}:{line}", row),
+                _row_id(where, row, line),
                 row["sentence"].strip(),
                 None if label is None else int(label),
                 row.get("phenomenon") or None,
@@ -46,24 +73,30 @@ def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> lis
     return sentences
 
 
-def read_quora(path: PathLike, labelled: bool = True) -> list[SentencePair]:
+def read_quora(path: PathLike, labelled: bool | None = True) -> list[SentencePair]:
     """Return the question pairs of a Quora file in order; label 1.0 marks duplicates.
 
     The course's code silently skips rows that do not parse (a missing field, an empty or
-    non-numeric label). The same rows are dropped here, for equal scores, but with a warning.
+    non-numeric label). The same rows are dropped here, for equal scores, but with a warning; words
+    such as yes and no are labels.
 
     Raises:
         DataError: the table is broken, a label is a number other than 0 or 1, or no row is left.
     """
-    columns = ["id", "sentence1", "sentence2", *(["is_duplicate"] if labelled else [])]
+    table = open_table(path, _columns(pair_columns(), "is_duplicate", labelled))
+    needed = {"sentence1", "sentence2", "id", "is_duplicate"} & set(table.places)
     pairs: list[SentencePair] = []
     dropped: list[int] = []  # line numbers
-    for line, row in read_table(path, columns, "\t", ragged=True):
-        label = number(row["is_duplicate"]) if labelled else None
-        if any(row[column] is None for column in columns) or (labelled and label is None):
+    for line, row in table.rows(ragged=True):
+        where, label = f"{path}:{line}", None
+        is_whole = needed <= set(row)
+        if is_whole and "is_duplicate" in needed:
+            label = _number_of(where, "is_duplicate", row["is_duplicate"], YES_NO)
+            is_whole = label is not None
+        if not is_whole:
             dropped.append(line)
         elif label in (None, 0.0, 1.0):
-            pairs.append(_sentence_pair(f"{path}:{line}", row, label))
+            pairs.append(_sentence_pair(where, row, line, label))
         else:
             raise DataError(
                 f"{path}:{line}: is_duplicate is {label:g}, expected 0 or 1; correct the row"
@@ -77,21 +110,48 @@ def read_quora(path: PathLike, labelled: bool = True) -> list[SentencePair]:
     return pairs
 
 
-def read_sts(path: PathLike, labelled: bool = True) -> list[SentencePair]:
+def read_sts(path: PathLike, labelled: bool | None = True) -> list[SentencePair]:
     """Return the pairs of an STS file in order; labels are similarities from 0 to 5.
 
     The file is a reshuffle of STS-Benchmark whose unnamed first column keeps the official row
     (0-5748 train, 5749-7248 dev, 7249-8627 test). It becomes the pair's `row`.
     """
     pairs = []
-    columns = ["id", "sentence1", "sentence2", *(["similarity"] if labelled else [])]
-    for line, row in read_table(path, columns, "\t"):
-        where = f"{path}:{line}"
-        label = score(where, row["similarity"], "similarity") if labelled else None
+    table = open_table(path, _columns(pair_columns(), "similarity", labelled, OFFICIAL_ROW))
+    wrong: tuple[int, str] | None = None  # the first label that is not on the scale
+    values: list[float] = []
+    for line, row in table.rows():
+        where, label = f"{path}:{line}", None
+        if "similarity" in row:
+            label = _number_of(where, "similarity", row["similarity"], {})
+            if label is None:
+                score(where, row["similarity"], "similarity")  # raises
+            values.append(label or 0.0)
+            if wrong is None and not 0 <= values[-1] <= 5:
+                wrong = line, row["similarity"]
         official = number(row.get(""))
         place = int(official) if official is not None and official.is_integer() else None
-        pairs.append(_sentence_pair(where, row, label, place))
+        pairs.append(_sentence_pair(where, row, line, label, place))
+    if wrong:
+        raise DataError(
+            f"{path}:{wrong[0]}: similarity is {wrong[1][:40]!r}, expected a number from 0 to 5; "
+            f"the file's go from {min(values):g} to {max(values):g}: rescale them, or correct the "
+            "row"
+        )
     return pairs
+
+
+def _number_of(where: str, column: str, text: str, words: Mapping[str, float]) -> float | None:
+    """Return the number of a label, which may be a word; None where it is neither."""
+    value = number(text)
+    if value is not None:
+        return value
+    if DECIMAL_COMMA.fullmatch(text.strip()):
+        point = text.strip().replace(",", ".")
+        raise DataError(
+            f"{where}: {column} is {text.strip()!r}, with a decimal comma; write {point}"
+        )
+    return words.get(re.sub(r"[\s_-]+", " ", text.strip().casefold()))
 
 
 def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
@@ -109,16 +169,20 @@ def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
 
 
 def _sentence_pair(
-    where: str, row: dict[str, Any], label: float | None, official_row: int | None = None
+    where: str,
+    row: Mapping[str, str],
+    line: int,
+    label: float | None,
+    official_row: int | None = None,
 ) -> SentencePair:
     text_a, text_b = row["sentence1"].strip(), row["sentence2"].strip()
     phenomenon = row.get("phenomenon") or None
-    return SentencePair(_row_id(where, row), text_a, text_b, label, official_row, phenomenon)
+    return SentencePair(_row_id(where, row, line), text_a, text_b, label, official_row, phenomenon)
 
 
-def _row_id(where: str, row: dict[str, Any]) -> str:
-    """Return the id of a row, in lower case as in the course's code."""
-    id = str(row["id"]).strip().lower()
+def _row_id(where: str, row: Mapping[str, str], line: int) -> str:
+    """Return the id of a row, in lower case as in the course's code; without one, the line."""
+    id = row.get("id", str(line)).strip().lower()
     if "," in id or "\t" in id or len(id.splitlines()) > 1:
         raise DataError(
             f"{where}: id {id[:40]!r} holds a comma, a tab or a line end, which would separate "
@@ -144,7 +208,8 @@ class Task:
         largest: labels go from 0 to this.
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
         prediction_header: of CS224N's prediction files, their spelling included.
-        read: the reader, (path, labelled=True) -> list of examples.
+        read: the reader, (path, labelled=True) -> list of examples; with None, labels are
+            read where there are some.
         elsewhere: what the names of data and of predictions begin with in other courses.
     """
 
@@ -165,6 +230,13 @@ class Task:
         """Return the names of the train, dev and test file in each course, CS224N's first."""
         endings = ("train", "dev", "test-student")
         return self.files, *(tuple(f"{w}-{end}.csv" for end in endings) for w in self.elsewhere)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns of texts and label, by all usual names; the label is the last."""
+        is_pair = len(self.texts) == 2
+        texts = pair_columns(*self.texts) if is_pair else (Column(self.texts[0], TEXT),)
+        return *texts, Column(self.label, LABEL, kind="label")
 
     @property
     def main_metric(self) -> str:
@@ -259,8 +331,71 @@ def read_task(folder: PathLike, name: str) -> Splits:
         raise DataError(f"looked for {missing} in {Path(folder)}: {problem}; {remedy}")
     scored: list[Any] = []
     if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
-        scored = task.read(test, labelled=task.label in read_header(test, "\t"))
-    return Splits(task.read(train), task.read(dev), scored)
+        scored = task.read(test, labelled=None)
+    splits = Splits(task.read(train), task.read(dev), scored)
+    for path, examples in ((dev, splits.dev), (test, splits.test)):
+        _refuse_repeated_ids(path, examples)
+    _note_equal_labels(task, dev, splits.dev)
+    if task.label_kind == "score":
+        _note_scales(train, dev, splits)
+    return splits
+
+
+def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:
+    """Refuse rows with the same id where predictions, which are written by id, need another."""
+    ids = [example.id for example in examples]
+    if len(set(ids)) == len(ids):
+        return
+    lines: dict[str, int] = {}
+    for line, row in open_table(path, [replace(ID_COLUMN, required=True)]).rows(ragged=True):
+        id = row.get("id", "").strip().lower()
+        if id in lines:
+            raise DataError(
+                f"{path}:{line}: id {id!r} is on line {lines[id]} too, and predictions are written "
+                "by id; give each row its own"
+            )
+        lines[id] = line
+
+
+def _note_equal_labels(task: Task, dev: Path, examples: Sequence[Any]) -> None:
+    """Warn where all labels are equal, which leaves nothing to score."""
+    labels = {example.label for example in examples}
+    if len(labels) == 1 and len(examples) > 1:
+        undefined = (
+            "Pearson and Spearman are undefined"
+            if task.label_kind == "score"
+            else ("a constant prediction is perfect")
+        )
+        logger.warning(
+            "%s: all %d labels are %g, so %s; check the column %s",
+            dev,
+            len(examples),
+            labels.pop(),
+            undefined,
+            task.label,
+        )
+
+
+def _note_scales(train: Path, dev: Path, splits: Splits) -> None:
+    """Warn where labels use a scale from 0 to 1, in both files or in one of them."""
+    largest = {
+        path: max(pair.label for pair in pairs)
+        for path, pairs in ((train, splits.train), (dev, splits.dev))
+        if pairs
+    }
+    small = [path for path, label in largest.items() if 0 < label <= 1]
+    if not small:
+        return
+    if len(small) == len(largest):
+        logger.warning(
+            "%s: similarities go up to %g, as on a scale from 0 to 1; heads predict 0 to 5, so "
+            "multiply them by 5",
+            train,
+            largest[train],
+        )
+        return
+    both = " and ".join(f"{path.name} up to {label:g}" for path, label in largest.items())
+    logger.warning("%s: similarities on two scales (%s); write both from 0 to 5", small[0], both)
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:

@@ -14,12 +14,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from data.columns import FIRST, ID, NEGATIVE, SECOND, Column, pair_columns, plain
 from data.examples import DataError, Triplet
 from data.published import NLI_LABELS, iter_nli
 from data.tables import (
     PathLike,
     choice,
     numbered_lines,
+    open_table,
     plain_fields,
     read_header,
     read_table,
@@ -39,27 +41,39 @@ examples:
 then: python run_multitask.py --pretrain sup --sup-data nli.csv"""
 
 
-def iter_triplets(path: PathLike) -> Iterator[Triplet]:
-    """Yield the triplets of a comma-separated file with a header line.
+COLUMNS = (
+    Column("anchor", FIRST),
+    Column("positive", SECOND),
+    Column("hard_neg", NEGATIVE, required=False),
+    Column("id", ID, required=False, kind="id"),
+)
 
-    Columns are read by position, as their names differ between published files
-    (`sent0,sent1,hard_neg`, `anchor,entailment,contradiction`): anchor, positive and, if there is
-    a third, hard negative.
+
+def iter_triplets(path: PathLike) -> Iterator[Triplet]:
+    """Yield the triplets of a table or of JSON lines: anchor, positive and perhaps hard negative.
+
+    Published files call their columns by many names (`sent0,sent1,hard_neg`,
+    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or have no header.
+
+    Raises:
+        DataError: as `open_table`; another column than ids, which may be labels: a pair that is
+            none of the same meaning would become a positive.
     """
-    for line, row in read_table(path, (), ","):
-        if len(row) not in (2, 3):
-            raise DataError(
-                f"{path}:1: {len(row)} comma-separated column(s), expected 2 or 3: "
-                "anchor, positive and optionally hard negative; correct the header"
-            )
-        texts = [text.strip() for text in row.values()]
-        if not all(texts):
-            empty = list(row)[texts.index("")]
-            raise DataError(
-                f"{path}:{line}: column {empty!r} is empty, expected a sentence; "
-                "fill it or delete the row"
-            )
-        yield Triplet(*texts)
+    table = open_table(path, COLUMNS, remedy="name the columns anchor, positive and hard_neg")
+    if others := [name for name in table.others if plain(name) not in map(plain, ("", *ID))]:
+        raise DataError(
+            f"{path}: column {', '.join(map(repr, others))} is none of anchor, positive, "
+            "hard_neg; remove it (of labelled pairs, python -m data.triplets keeps the positives)"
+        )
+    for line, row in table.rows():
+        texts = {c.name: row[c.name].strip() for c in COLUMNS[:3] if c.name in row}
+        for name, text in texts.items():
+            if not text:
+                raise DataError(
+                    f"{path}:{line}: column {table.called(name)} is empty, expected a sentence; "
+                    "fill it or delete the row"
+                )
+        yield Triplet(*texts.values())
 
 
 # --- other labelled sets, in the forms that they come in
@@ -121,18 +135,12 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
 
 
 def iter_pairs(path: PathLike) -> Iterator[Related]:
-    """Yield the pairs of a file whose lines begin with two tab-separated texts.
+    """Yield the pairs of a table or of JSON lines, with a header or without.
 
-    A first line with the columns sentence1 and sentence2 makes it a table as CS224N's, whose other
-    columns, labels too, are passed over.
+    Other columns, labels too, are passed over.
     """
-    names = QUESTION_COLUMNS[:2]
-    if set(names) <= set(read_header(path, "\t", quotes=False)):
-        table = read_table(path, names, "\t")
-        rows = ((line, [row[name].strip() for name in names]) for line, row in table)
-    else:
-        rows = ((line, fields[:2]) for line, fields in plain_fields(path, 2))
-    for line, (text, other) in rows:
+    for line, row in open_table(path, pair_columns()).rows():
+        text, other = row["sentence1"].strip(), row["sentence2"].strip()
         if not (text and other):
             raise DataError(f"{path}:{line}: a pair lacks a text; correct or delete the row")
         yield Related(text, other, "pair")
@@ -172,7 +180,7 @@ FORMS = {
     "nli": Form("premise, hypothesis, label TSV", NLI_LABELS, _nli),
     "anli": Form("JSON lines of context, hypothesis, label", NLI_LABELS, iter_anli),
     "quora": Form(f"{', '.join(QUESTION_COLUMNS)} TSV", QUESTION_LABELS, iter_questions, True),
-    "pairs": Form("two tab-separated texts a line, and more fields", ("pair",), iter_pairs),
+    "pairs": Form("a table with two texts a row", ("pair",), iter_pairs),
     "captions": Form("IMAGE#NUMBER, a tab, a caption", ("pair",), iter_captions),
 }
 

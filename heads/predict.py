@@ -6,9 +6,10 @@ from pathlib import Path
 
 import torch
 
+from data.columns import TEXT, Column, pair_columns
 from data.examples import DataError
-from data.tables import numbered_lines, read_table
-from data.tasks import Task
+from data.tables import open_table, open_texts
+from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
 from runtime.files import whole_file
@@ -42,40 +43,28 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
 
 
 def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
-    """Yield the id and the one or two texts of each row of a tab-separated file.
+    """Yield the id and the one or two texts of each row of a table, with a header or without.
 
-    With a header, that is a first line which names a text as the task's own files do, it is read as
-    these are; otherwise a line is a text, or two. Blank lines are passed over; where there is no
-    id, it is the line's number.
+    Of one text, a line is a text where no header says otherwise. Blank lines are passed over; where
+    there is no id, it is the line's number.
 
     Raises:
-        DataError: unreadable, empty, not UTF-8, or a row with more or fewer fields.
+        DataError: as `open_table`; a line of one text that has tabs.
     """
-    lines = numbered_lines(path)
-    # The first line decides which of the two forms it is, and in the second is a row itself.
-    first = next(lines, (1, ""))
-    if {name.strip('"') for name in _fields(first[1])} & set(task.texts):
-        for line, row in read_table(path, task.texts, "\t"):
-            yield (row.get("id") or str(line)).strip(), tuple(row[t].strip() for t in task.texts)
-        return
-    empty = True
-    for line, text in chain([first], lines):
-        fields = _fields(text)
-        if not any(fields):
+    if task.is_pair:
+        table = open_table(path, (*pair_columns(*task.texts), ID_COLUMN))
+    else:
+        table = open_texts(path, (Column(task.texts[0], TEXT), ID_COLUMN), tabs=True)
+    for line, row in table.rows():
+        texts = tuple(row[name].strip() for name in task.texts)
+        if not (any(texts) or table.delimiter):
             continue
-        if len(fields) != task.num_texts:
+        if not table.delimiter and "\t" in texts[0]:
             raise DataError(
-                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {task.num_texts}; "
-                f"correct the row, or give a header with {' and '.join(task.texts)}"
+                f"{path}:{line}: {texts[0].count(chr(9)) + 1} tab-separated field(s), expected 1; "
+                f"correct the row, or give a header with {task.texts[0]}"
             )
-        empty = False
-        yield str(line), tuple(fields)
-    if empty:
-        raise DataError(f"{path}: is empty; expected {' and '.join(task.texts)}, tab-separated")
-
-
-def _fields(line: str) -> list[str]:
-    return [field.strip() for field in line.rstrip("\r\n").split("\t")]
+        yield row.get("id", str(line)).strip() or str(line), texts
 
 
 def header_of(task: Task) -> str:

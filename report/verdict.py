@@ -28,6 +28,8 @@ TUNING = {
 }
 
 Names = Mapping[str, str]  # system -> its setting in words
+# Why a correlation is undefined.
+CONSTANT = "all labels, or all its predictions, are equal"
 
 
 def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
@@ -138,7 +140,7 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: i
     if versus is None:
         return f"{cannot}: they have no seed in common."
     if versus.difference is None:
-        return f"{cannot}: {metric} is undefined for one of them."
+        return f"{cannot}: {metric} is undefined for one of them: {CONSTANT}."
     if versus.p is None:
         return f"{cannot}: fewer than three examples share no text."
     size = f"{abs(versus.difference):.3f} {metric}"
@@ -184,7 +186,7 @@ def _only(place: Judged, names: Names) -> str:
     ((reader, best),) = place.question.best.items()
     metric, score = metric_name(place.main_metric), place.scores(place.main_metric)[best]
     if score.mean is None:
-        return f"{metric} is undefined for the {READERS[reader]}."
+        return f"{metric} is undefined for the {READERS[reader]}: {CONSTANT}."
     what = "best setting" if len(place.question.systems) > 1 else "setting"
     interval = "".join(f" ({words})" for words in _interval(score))
     words = (

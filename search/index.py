@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minbert
+from data.columns import ID, TEXT, Column
 from data.examples import DataError
-from data.tables import decoded_lines, numbered_lines
+from data.tables import decoded_lines, numbered_lines, open_texts
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.files import (
@@ -353,24 +354,30 @@ def read_rows(path: Path, with_ids: bool = False, lines_before: int = 0) -> Numb
     """Yield (line number, text) of a file, or of stdin; texts are stripped, empty lines skipped.
 
     With `with_ids` each line is `id<TAB>text`; else the line number is the id. Empty lines count,
-    and so do `lines_before`.
+    and so do `lines_before`. JSON lines, and tables with a header, may name ids by themselves.
 
     Raises:
         DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the
             end, no text at all.
     """
-    name, is_empty = _name(path), True
-    for number, line in lines_of(path):
-        counted = lines_before + number
-        id, _, text = line.strip().partition("\t") if with_ids else (str(counted), "", line)
-        if not line.strip():
-            continue
-        if not id.strip() or not text.strip():
-            raise DataError(f"{name}:{number}: expected ID<TAB>TEXT; add ids, or leave out --ids")
-        is_empty = False
+    name = _name(path)
+    columns = (Column("text", TEXT), Column("id", ID, required=False, kind="id"))
+    hint = "; lines of id and text need --ids"
+    table = open_texts(name, columns, lines=lines_of(path), tabs=with_ids, hint=hint)
+    for number, row in table.rows():
+        counted, text = lines_before + number, row["text"].strip()
+        id = row.get("id", str(counted)).strip()
+        if not table.delimiter:
+            if not text:
+                continue
+            if with_ids:
+                id, _, text = row["text"].strip().partition("\t")
+            else:
+                id = str(counted)
+        if not id.strip() or not text.strip() or "\t" in id:
+            problem = "a row lacks id or text" if table.delimiter else "expected ID<TAB>TEXT"
+            raise DataError(f"{name}:{number}: {problem}; add ids, or leave out --ids")
         yield counted, Row(id.strip(), text.strip())
-    if is_empty:
-        raise DataError(f"{name}: is empty; expected one text per line")
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:

@@ -97,8 +97,8 @@ REFUSED = {
         ("a,b,c\nx, ,z\n", ":2: column 'b' is empty"),
         ("a,b,c\nx,y,\n", ":2: column 'c' is empty"),
         ("a,b,c\nx,y\n", ":2: 2 comma-separated field(s), expected 3"),
-        ("a,b,c,d\n1,2,3,4\n", ":1: 4 comma-separated column(s), expected 2 or 3"),
-        ("a\tb\nx\ty\n", ":1: 1 comma-separated column(s), expected 2 or 3"),
+        ("a,b,c,d\n1,2,3,4\n", ": column 'd' is none of anchor, positive, hard_neg; remove"),
+        ("x\ny\n", ":1: 1 tab-separated field(s), expected 2"),
         ("", ": is empty"),
         ("a,a,b\nx,y,z\n", ":1: 'a': more than one column"),
         ('a,b\n"x,y\n', ":2: a quotation mark opens a field"),
@@ -183,7 +183,7 @@ REFUSED = {
     ],
     iter_pairs: [
         ("a\tb\nc\n", ":2: 1 tab-separated field"),
-        ("a\t\n", ":1: a pair lacks a text"),
+        ("x\t\n", ":1: a pair lacks a text"),
         ("sentence1\tsentence2\n\tb\n", ":2: a pair lacks a text"),
     ],
     iter_captions: [

@@ -151,7 +151,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(toy_grid, tmp_path, capsys)
 PAIR = "the cat\tthe dog\n"
 WRONG = {
     "absent": (None, "absent.tsv: cannot be read"),
-    "empty": ("\n", "empty.tsv: is empty; expected sentence1 and sentence2"),
+    "empty": ("\n", "empty.tsv: is empty; expected a header line and rows"),
     "one field": (PAIR + "the cat\n", "one field.tsv:2: 1 tab-separated field(s), expected 2"),
     "three": (PAIR + "a\tb\tc\n", "three.tsv:2: 3 tab-separated field(s), expected 2"),
     "half a header": ("id\tsentence1\nx\ta\n", "half a header.tsv:1: no column 'sentence2'"),

@@ -3,7 +3,7 @@
 import pytest
 
 from report.judging import from_json
-from report.verdict import verdict_of
+from report.verdict import CONSTANT, verdict_of
 
 BI, LATE, CROSS = (f"none-{reader}-frozen" for reader in ("bi", "late", "cross"))
 SUP_BI, SUP_CROSS = "sup-bi-frozen", "sup-cross-frozen"
@@ -94,7 +94,7 @@ REACH = "This test set can detect a difference of 0.013 with 80% power."
         (
             [versus(BI, CROSS, None, None, None)],
             UNDECIDED,
-            f"{BEST} cannot be compared: Pearson is undefined for one of them.",
+            f"{BEST} cannot be compared: Pearson is undefined for one of them: {CONSTANT}.",
         ),
         (
             [versus(BI, CROSS, 0.1, None, None)],
@@ -182,7 +182,7 @@ def test_readers_are_also_compared_under_the_same_setting(best, systems, compare
         ({SUP_BI: 0.453}, (0.424, 0.483), "setting: supervised SimCSE, accuracy 0.453 (95% CI "
          "[0.424, 0.483])."),
         ({SUP_BI: 0.8, BI: 0.7}, None, "best setting: supervised SimCSE, accuracy 0.800."),
-        ({SUP_BI: None}, None, "accuracy is undefined for the bi-encoder."),
+        ({SUP_BI: None}, None, f"accuracy is undefined for the bi-encoder: {CONSTANT}."),
         ({SUP_BI: 0.8, BI: 0.7, "unsup-bi-full": 0.7, "ct-bi-full": 0.6}, None,
          "best setting: supervised SimCSE, frozen encoder, accuracy 0.800. Not significantly "
          "different from: no SimCSE, frozen encoder; unsupervised SimCSE, fully fine-tuned."),

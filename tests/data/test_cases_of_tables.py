@@ -1,0 +1,298 @@
+"""Tables that people have: each is read as it is meant, or refused by name, never wrongly."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from reading import error_of, plain_rows, write
+
+from data.columns import ID, LABEL, Column, looks_like_header, pair_columns
+from data.sentences import iter_documents, iter_sentences
+from data.tables import open_table, open_texts
+from data.tasks import TASKS, read_quora, read_sst, read_sts, read_task
+from data.triplets import iter_pairs, iter_triplets
+from heads.predict import read_rows as rows_to_predict
+from search.index import read_rows as rows_to_index
+
+CS224N = Path(__file__).parents[3] / "shared" / "data" / "cs224n"
+LABELLED = (
+    *pair_columns(),
+    Column("label", LABEL, kind="label"),
+    Column("id", ID, required=False, kind="id"),
+)
+PAIRS = [("a red kite", "a kite"), ("two blue birds", "birds, in blue"), ("it rains", "it is dry")]
+ROWS = [(2, "1"), (3, "0"), (4, "1")]
+
+
+def read(path, **options):
+    """Return the texts and the label of each row."""
+    rows = open_table(path, LABELLED, **options).rows()
+    return [(row["sentence1"], row["sentence2"], row["label"]) for _, row in rows]
+
+
+EXPECTED = [(*pair, label) for pair, (_, label) in zip(PAIRS, ROWS, strict=True)]
+
+
+def lines(rows, delimiter="\t"):
+    quoted = [
+        [f'"{field}"' if delimiter in field and len(delimiter) == 1 else field for field in row]
+        for row in rows
+    ]
+    return "".join(delimiter.join(row) + "\n" for row in quoted)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("sentence1", "sentence2", "label"),
+        ("Sentence 1", "SENTENCE_2", " Score "),
+        ("premise", "hypothesis", "gold_label"),
+        ("query", "document", "similarity"),
+        ("question1", "question2", "is_duplicate"),
+        ('"text_a"', '"text_b"', '"class"'),
+        None,
+    ],
+)
+def test_headers_are_known_by_name_and_delimiters_by_the_header(header, delimiter, tmp_path):
+    rows = EXPECTED if header is None else [header, *EXPECTED]
+    assert read(write(tmp_path, "\ufeff" + lines(rows, delimiter))) == EXPECTED
+
+
+def test_columns_may_stand_in_any_order_and_be_named(tmp_path):
+    rows = [(label, b, f"row_{n}", a) for n, (a, b, label) in enumerate(EXPECTED)]
+    table = lines([("Label", "text2", "id", "text1"), *rows])
+    assert read(write(tmp_path, table)) == EXPECTED
+    table = lines([("Urteil", "zweiter", "x", "erster"), *rows])
+    path = write(tmp_path, table)
+    assert read(path, named=("ERSTER", "zweiter", "urteil")) == EXPECTED
+    assert read(path, named=("4", "2", "1")) == EXPECTED
+    path = write(tmp_path, lines(rows))
+    assert read(path, named=("4", "2", "1")) == EXPECTED
+    assert ":1: column 5: there are 4" in error_of(read, path, named=("4", "2", "5"))
+
+
+JSON_LINES = "".join(
+    json.dumps({"query": a, "pos": [b], "label": label == "1"}) + "\n" for a, b, label in EXPECTED
+)
+
+
+def test_json_lines_are_rows(tmp_path, caplog):
+    labels = ["true", "false", "true"]
+    rows = [(*pair, label) for pair, label in zip(PAIRS, labels, strict=True)]
+    assert read(write(tmp_path, JSON_LINES)) == rows
+    assert [pair.label for pair in read_quora(write(tmp_path, JSON_LINES))] == [1, 0, 1]
+    texts = "".join(json.dumps({"id": n, "text": a}) + "\n" for n, (a, _) in enumerate(PAIRS))
+    path = write(tmp_path, texts)
+    assert list(iter_sentences(path)) == [a for a, _ in PAIRS]
+    assert [tuple(row) for _, row in rows_to_index(path)] == [
+        (str(n), a) for n, (a, _) in enumerate(PAIRS)
+    ]
+    triplet = {"query": "a red kite", "pos": ["a kite", "kites"], "neg": ["a dog"]}
+    path = write(tmp_path, json.dumps(triplet) + "\n")
+    assert [t.texts for t in iter_triplets(path)] == [("a red kite", "a kite", "a dog")]
+    assert "1 row(s) (first: line 1): 'pos' lists several texts; the first counts" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ('a\t"He said\tshe said\t1\n', ('"He said', "she said")),  # opens and never closes
+        ('a\t"Hi" he said\tx y\t1\n', ("Hi he said", "x y")),  # as csv reads it, and CS224N
+        ('a\t"He\tshe "said"\t1\n', ('"He', 'she "said"')),  # balanced, over two fields
+        ('a\t"one\ttab"\tx y\t1\n', ("one\ttab", "x y")),  # quoted rightly: told
+    ],
+)
+def test_a_quotation_mark_costs_no_row(rows, expected, tmp_path, caplog):
+    path = write(tmp_path, f"id\tsentence1\tsentence2\tsimilarity\n{rows}b\tno\tnone\t2\n")
+    assert [pair.texts for pair in read_sts(path)] == [expected, ("no", "none")]
+    assert ("(first: line 2): a field in quotation marks holds a tab" in caplog.text) == (
+        "\t" in expected[0]
+    )
+
+
+def test_cs224n_files_are_read_as_by_csv():
+    if not CS224N.is_dir():
+        pytest.skip("CS224N's files are not there")
+    for path in sorted(CS224N.glob("*.csv")):
+        rows, task = plain_rows(path), "sts" if path.name.startswith("sts") else "sst"
+        if path.name.startswith("quora"):
+            rows = [row for row in rows if row["is_duplicate"]]
+            task = "para"
+        texts = [tuple(row[name].strip() for name in TASKS[task].texts) for row in rows]
+        labels = [float(row[TASKS[task].label]) for row in rows if TASKS[task].label in row]
+        examples = TASKS[task].read(path, labelled=None)
+        assert [example.texts for example in examples] == texts
+        assert [example.label for example in examples if example.label is not None] == labels
+        assert [example.id for example in examples] == [row["id"].strip().lower() for row in rows]
+
+
+# --- headers and texts
+
+
+@pytest.mark.parametrize(
+    ("first", "below", "is_header"),
+    [
+        (("Satz_eins", "Satz_zwei"), [("ein Hund", "eine Katze")], True),
+        (("First sentence", "Second sentence"), [("x", "y")], True),
+        (("satz", "urteil"), [("gut", "1"), ("nein", "0")], True),
+        (("satz", "urteil"), [("gut", "yes"), ("nein", "no")], True),
+        (("Good film", "1"), [("Bad film", "0")], False),
+        (("A man eats.", "A man dines."), [("It rains today", "Sun")], False),
+        (("kite", "kite"), [("a b", "c d")], False),
+        (("kite", "bird"), [("kite", "x y"), ("a b", "c d")], False),
+    ],
+)
+def test_what_looks_like_a_header(first, below, is_header):
+    assert looks_like_header(first, below) == is_header
+
+
+@pytest.mark.parametrize("name", ["text", "Sentence", " review "])
+def test_a_line_is_a_text_but_for_a_header(name, tmp_path):
+    path = write(tmp_path, f"{name}\na, b\n\nc\td\n")
+    assert list(iter_documents(path)) == ["a, b", "", "c\td"]
+    path = write(tmp_path, f'{name}\n"a, ""b"""\n"c" and "d"\n')
+    assert list(iter_sentences(path)) == ['a, "b"', '"c" and "d"']
+    assert list(iter_sentences(write(tmp_path, "a kite, red\nb\n"))) == ["a kite, red", "b"]
+    table = lines([("id", name), ("x1", "one text"), ("x2", "another")], ",")
+    assert list(iter_sentences(write(tmp_path, table))) == ["one text", "another"]
+    assert [row.id for _, row in rows_to_index(write(tmp_path, table))] == ["x1", "x2"]
+
+
+def test_blank_lines_before_the_first_text_are_passed_over(tmp_path):
+    assert list(iter_sentences(write(tmp_path, "\n" * 500 + "a\n"))) == ["a"]
+
+
+def test_predictions_keep_every_row_and_its_id(tmp_path):
+    def predicted(content, task="para"):
+        return list(rows_to_predict(write(tmp_path, content), TASKS[task]))
+
+    rows = lines(PAIRS)
+    bare = [(str(n), pair) for n, pair in enumerate(PAIRS, start=1)]
+    assert predicted(rows) == bare
+    shifted = [(str(n), pair) for n, pair in enumerate(PAIRS, start=2)]
+    assert predicted("question1\tquestion2\n" + rows) == shifted
+    with_ids = [(f"row{n}", pair) for n, pair in enumerate(PAIRS)]
+    assert predicted(lines([("pair_ID", "A", "B"), *((i, *p) for i, p in with_ids)])) == with_ids
+    lone = predicted('sentence1\tsentence2\na b\tc\n"d e\tf\n"g h\ti\n')
+    assert [texts for _, texts in lone] == [("a b", "c"), ('"d e', "f"), ('"g h', "i")]
+    assert predicted("fine\nvery, very bad\n", "sst") == [
+        ("1", ("fine",)),
+        ("2", ("very, very bad",)),
+    ]
+    unknown = "qestion_a\tqestion_b\na red kite\ta kite\n"
+    assert ":1: no column 'sentence1', 'sentence2'; found 'qestion_a'" in error_of(
+        predicted, unknown
+    )
+
+
+# --- what is refused, by name
+
+
+def sts(path):
+    return read_sts(path)
+
+
+STS = "id\tsentence1\tsentence2\tsimilarity\n"
+REFUSED = {
+    iter_triplets: [
+        ("sentence1,sentence2,label\na b,c d,1\ne f,g h,0\n", ": column 'label' is none of anchor"),
+        ("a b c,c d,1\ne f,g h,0\n", ": column '3' is none of anchor"),
+        ("anchor,positive,negative\na b,c d,0\ne f,g h,1\n", ": column 'negative' holds numbers"),
+        ("Satz,Nochmal,Anders\na b,c d,e f\n", ":1: no column 'anchor', 'positive'; found 'Satz'"),
+        ('[{"query": "a"}]\n', ":1: JSON that is not one object per line; write JSON lines"),
+        ("PAR1abc\n", ": a Parquet file; save it as"),
+        (b"PK\x03\x04abc\n", ": a spreadsheet"),
+        ('anchor,positive\n"a,b\n', ":2: a quotation mark opens a field"),
+    ],
+    iter_pairs: [
+        ("sentence1\tsentence2\n1\ta b\n2\tc d\n", ": column 'sentence1' holds numbers"),
+        ('sentence1\tsentence2\na b\t{"x":1}\nc d\t{"x":2}\n', ": column 'sentence2' holds JSON"),
+        ("sentence1\ttext_b\tsentence_b\nx y\ta b\tc d\n", "could all be 'sentence2'"),
+    ],
+    iter_sentences: [
+        ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
+        ('{"foo": "a"}\n{"foo": "b"}\n', ":1: no column 'text'; found 'foo'"),
+        ("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields"),
+    ],
+    read_sst: [
+        ("text\tlabel\na b\t0,5\n", ":2: sentiment is '0,5', with a decimal comma; write 0.5"),
+        ("text\tlabel\tscore\nx y\t1\t2\n", ":1: 'label', 'score' could all be 'sentiment'"),
+    ],
+    sts: [
+        (f"{STS}a\tx\ty\t2\nb\tx y\tz\t80\n", ":3: similarity is '80', expected a number from 0"),
+        (f"{STS}a\tx\ty\t2,5\n", ":2: similarity is '2,5', with a decimal comma"),
+        (f"{STS}a\t\ty\t2\nb\t\tz\t3\n", ": column 'sentence1' holds nothing"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reader", "content", "message"),
+    [(reader, *case) for reader, cases in REFUSED.items() for case in cases],
+)
+def test_a_column_that_cannot_be_what_it_is_used_as_is_refused(reader, content, message, tmp_path):
+    assert message in error_of(reader, write(tmp_path, content))
+
+
+# --- folders
+
+
+def folder_of(path, change):
+    """Write a folder with STS data of which `change(split, row)` returns the rows."""
+    for split in ("train", "dev"):
+        rows = [
+            change(split, [f"{split}{n}", f"text {n} one", f"text {n} two", str(n % 6)])
+            for n in range(12)
+        ]
+        with (path / f"sts-{split}.csv").open("w", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            writer.writerows([STS.strip().split("\t"), *rows])
+    return path
+
+
+def test_labels_that_are_equal_or_on_two_scales_are_told(tmp_path, caplog):
+    read_task(folder_of(tmp_path, lambda split, row: row), "sts")
+    assert not caplog.text
+    read_task(folder_of(tmp_path, lambda split, row: [*row[:3], "5"]), "sts")
+    assert "sts-dev.csv: all 12 labels are 5, so Pearson and Spearman are undefined" in caplog.text
+    caplog.clear()
+    fifth = folder_of(
+        tmp_path, lambda split, row: [*row[:3], str(int(row[3]) / (5 if split == "dev" else 1))]
+    )
+    read_task(fifth, "sts")
+    assert "two scales (sts-train.csv up to 5 and sts-dev.csv up to 1)" in caplog.text
+
+
+def test_an_id_twice_is_refused_where_predictions_are_written_by_id(tmp_path):
+    folder_of(
+        tmp_path, lambda split, row: [f"{split}{int(row[0].removeprefix(split)) % 10}", *row[1:]]
+    )
+    assert "sts-dev.csv:12: id 'dev0' is on line 2 too" in error_of(read_task, tmp_path, "sts")
+
+
+def test_an_index_that_pandas_wrote_is_no_text(tmp_path):
+    expected = [pair for pair in PAIRS if "," not in pair[1]] * 2
+    for header in (",anchor,positive", "Unnamed: 0,anchor,positive", "id,sent0,sent1", ""):
+        rows = "".join(f"{n},{a},{b}\n" for n, (a, b) in enumerate(expected))
+        path = write(tmp_path, f"{header}\n{rows}")
+        assert [triplet.texts for triplet in iter_triplets(path)] == expected
+
+
+def test_words_are_labels(tmp_path):
+    table = lines([("text1", "text2", "label"), ("a", "b", "Yes"), ("c", "d", "no")])
+    assert [pair.label for pair in read_quora(write(tmp_path, table))] == [1, 0]
+    table = lines(
+        [("review", "label"), ("x y", "positive"), ("z a", "very_negative"), ("b", "2.0")]
+    )
+    assert [s.label for s in read_sst(write(tmp_path, table))] == [3, 0, 2]
+
+
+def test_a_table_says_which_column_is_where(tmp_path):
+    table = open_table(
+        write(tmp_path, lines([("b", "extra", "a"), ("x", "y", "z")])), pair_columns()
+    )
+    assert table.places == {"sentence1": 2, "sentence2": 0} and table.others == ["extra"]
+    assert table.delimiter == "\t" and table.header == ("b", "extra", "a")
+    assert open_texts(write(tmp_path, "a b\n")).header is None
