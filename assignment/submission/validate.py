@@ -156,8 +156,10 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             notes.append(f"{shown}: ids not checked, {gold.folder} lacks its data")
         elif place and expected and answers and not answers.keys() & set(expected.keys):
             actual = gold.place(place.task, answers)
-            those = f", they are of {actual.task} {actual.split}" if actual else ""
-            faults.append(f"{shown}: no row is of {expected.path.name}{those}; mixed up?")
+            those = "; give the data that they are of (--data, --gold)"
+            if actual:
+                those = f", they are of {actual.task} {actual.split}; mixed up?"
+            faults.append(f"{shown}: no row is of {expected.path}{those}")
         elif expected:
             faults += _unknown(shown, expected, answers)
             faults += _missing(shown, expected, answers) if whole else []
@@ -276,8 +278,8 @@ examples:
     python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
     python -m assignment validate submission.zip --data downloads/cs224n
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
-  the course in Göttingen, in a checked-out repository:
-    python -m assignment validate predictions --data data
+  the course in Göttingen, a repository beside this project:
+    python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
 }
