@@ -6,13 +6,14 @@ Reads: a folder with CS224N's files, or the grammar of `data.synthetic`. Feeds: 
 import csv
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from data import synthetic
 from data.examples import DataError
 from data.locate import find, find_task
-from data.tables import plain_name
-from data.tasks import TASKS, Task, split_file
+from data.tables import open_table, plain_name
+from data.tasks import ID_COLUMN, OFFICIAL_ROW, TASKS, Task, split_file
 from runtime.files import open_file
 
 TASKS_GIVEN = ("sst", "para", "sts")
@@ -59,16 +60,19 @@ def _write_task(folder: Path, task: Task, student: Path, gold: Path) -> None:
         _copy(path, student / plain_name(path))
     test = split_file(folder, task, "test")
     if test.is_file():
-        with open_file(test, "rt", encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file, delimiter="\t"))
-        header = rows[0] if rows else []
-        if task.label in header:
-            _copy(test, gold / task.files[2])
+        *texts, label = task.columns
+        table = open_table(test, (*texts, replace(label, required=False), ID_COLUMN, OFFICIAL_ROW))
+        name = plain_name(test).replace("-test.csv", "-test-student.csv")
+        if label.name in table.places:
+            _copy(test, gold / name)
         # Number, id and texts alone: other columns tell the label, or what it depends on.
-        kept = [n for n, name in enumerate(header) if name in ("", "id", *task.texts)]
-        with (student / task.files[2]).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-            writer.writerows([[row[n] for n in kept] for row in rows])
+        kept = [n for n in (OFFICIAL_ROW.name, "id", *task.texts) if n in table.places]
+        with (student / name).open("w", encoding="utf-8", newline="") as file:
+            # As the file itself where it is a course's, which has tabs or commas.
+            mark = table.delimiter if table.delimiter in ("\t", ",") else "\t"
+            writer = csv.writer(file, delimiter=mark, lineterminator="\n")
+            writer.writerow(kept)
+            writer.writerows([row.get(column, "") for column in kept] for _, row in table.rows())
 
 
 def _copy(source: Path, target: Path) -> None:

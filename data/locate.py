@@ -7,7 +7,6 @@ name, compressed ones (.xz, .gz, .bz2) too.
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.columns import LABEL, TEXT, Column, pair_columns
 from data.download import fetch
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, SOURCES, file_of
@@ -100,20 +99,21 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def find_task(folder: Path, task: Task) -> Path | None:
-    """Return the folder, at any depth, with a task's training file in CS224N's format, or None.
+    """Return the folder, at any depth, with a task's training file as a course has it, or None.
 
     STS-Benchmark as published has a file of the same name, without a header.
     """
-    train = find(folder, task.files[0])
-    if train is None:
-        return None
-    # The published STS-Benchmark is no table of one label and two texts.
-    texts = pair_columns(*task.texts) if task.is_pair else (Column(task.texts[0], TEXT),)
+    trains = (find(folder, names[0]) for names in task.namings)
+    return next((train.parent for train in trains if train and _is_table_of(train, task)), None)
+
+
+def _is_table_of(train: Path, task: Task) -> bool:
+    """Return whether a file has a task's columns; the published STS-Benchmark has not."""
     try:
-        open_table(train, (*texts, Column(task.label, LABEL, kind="label")))
+        open_table(train, task.columns)
     except DataError:
-        return None
-    return train.parent
+        return False
+    return True
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:

@@ -208,7 +208,7 @@ class Task:
     Attributes:
         name: as on the command line.
         about: a short description.
-        files: the names of the train, dev and test file.
+        files: the names of the train, dev and test file at CS224N, as this project writes them.
         texts: the columns with the texts, one or two.
         label: the column with the label.
         label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
@@ -219,6 +219,7 @@ class Task:
             read where there are some.
         lowest: the smallest label.
         words: how a file spells the labels 0, 1, ..., in order; () where they are numbers.
+        elsewhere: what the names of data and of predictions begin with in other courses.
     """
 
     name: str
@@ -233,6 +234,20 @@ class Task:
     read: Callable[..., list[Any]]
     lowest: float = 0
     words: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def namings(self) -> tuple[tuple[str, ...], ...]:
+        """Return the names of the train, dev and test file in each course, CS224N's first."""
+        endings = ("train", "dev", "test-student")
+        return self.files, *(tuple(f"{w}-{end}.csv" for end in endings) for w in self.elsewhere)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns of texts and label, by all usual names; the label is the last."""
+        is_pair = len(self.texts) == 2
+        texts = pair_columns(*self.texts) if is_pair else (Column(self.texts[0], TEXT),)
+        return *texts, Column(self.label, LABEL, kind="label")
 
     @property
     def main_metric(self) -> str:
@@ -266,6 +281,7 @@ def _no_reader(path: PathLike, labelled: bool = True) -> list[Any]:
     raise DataError(f"{path}: a table of your own is read by --pairs {path}")
 
 
+# `elsewhere` has the words of the course in Göttingen, whose tables are comma-separated.
 _COURSE = (
     Task(
         name="sst",
@@ -278,6 +294,7 @@ _COURSE = (
         metrics=("accuracy", "f1"),
         prediction_header="Predicted_Sentiment",
         read=read_sst,
+        elsewhere=("sst-sentiment",),
     ),
     Task(
         name="para",
@@ -290,6 +307,7 @@ _COURSE = (
         metrics=("accuracy", "f1"),
         prediction_header="Predicted_Is_Paraphrase",
         read=read_quora,
+        elsewhere=("quora-paraphrase",),
     ),
     Task(
         name="sts",
@@ -302,6 +320,7 @@ _COURSE = (
         metrics=("pearson", "spearman"),
         prediction_header="Predicted_Similiary",
         read=read_sts,
+        elsewhere=("sts-similarity",),
     ),
 )
 # Of other files: `data.pairs` puts names, scale and words of a file into the record.
@@ -379,6 +398,12 @@ def read_task(folder: PathLike, name: str) -> Splits:
     train, dev, test = (split_file(folder, task, split) for split in SPLITS)
     if missing := " and ".join(file.name for file in (train, dev) if not file.exists()):
         problem = "not found" if Path(folder).is_dir() else "there is no such folder"
+        for below in sorted(Path(folder).glob("*/")):  # as a repository has them in `data`
+            if lexists(split_file(below, task, "train")):
+                raise DataError(
+                    f"looked for {missing} in {Path(folder)}: files of {name} are in {below}; give "
+                    "that folder"
+                )
         raise DataError(
             f"looked for {missing} in {Path(folder)}: {problem}; name the files so, or give a "
             "table of any name with --pairs FILE (the course's data: --data cs224n)"
@@ -460,8 +485,36 @@ def tasks_in(folder: PathLike) -> tuple[str, ...]:
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:
-    """Return the file of train, dev or test; `-test.csv` for an absent `-test-student.csv`."""
-    path = stored(Path(folder) / task.files[SPLITS.index(split)])
-    if split == "test" and not lexists(path):
-        return stored(path.with_name(path.name.replace("-test-student", "-test")))
-    return path
+    """Return the file of train, dev or test, which need not be there.
+
+    All three have the names of one course: the one with most files there, of equals the first.
+    A file named `-test.csv` stands in for an absent `-test-student.csv`.
+    """
+    choices = [_choices(folder, naming) for naming in task.namings]
+    best = max(choices, key=lambda files: sum(any(map(lexists, paths)) for paths in files))
+    paths = best[SPLITS.index(split)]
+    return next(filter(lexists, paths), paths[0])
+
+
+def files_in_doubt(folder: PathLike, task: Task) -> str:
+    """Return which files are read and which are not, "" where a folder leaves no choice.
+
+    It may have the names of several courses, or a labelled `-test.csv` beside `-test-student.csv`.
+    """
+    used = [path for split in SPLITS if lexists(path := split_file(folder, task, split))]
+    there = [
+        path
+        for naming in task.namings
+        for of_split in _choices(folder, naming)
+        for path in of_split
+        if lexists(path)
+    ]
+    unused = [path.name for path in there if path not in used]
+    reads = ", ".join(path.name for path in used)
+    return f"reads {reads}; there too, and not read: {', '.join(unused)}" if unused else ""
+
+
+def _choices(folder: PathLike, naming: Sequence[str]) -> list[list[Path]]:
+    """Return, of train, dev and test, the files that a course's name may mean, the best first."""
+    names = [dict.fromkeys([name, name.replace("-test-student", "-test")]) for name in naming]
+    return [[stored(Path(folder) / name) for name in of_split] for of_split in names]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from baselines.config import ALL_PRESETS
-from data.tasks import TASKS
+from data.tasks import TASKS, files_in_doubt
 from experiment.cells import to_try
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL, Settings
@@ -44,8 +44,11 @@ def plan(inputs: Inputs) -> str:
     ]
     for task, splits in inputs.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
-        if not inputs.about:
-            lines.append(f"          {task}: {sizes}")
+        if inputs.about:
+            continue
+        lines.append(f"          {task}: {sizes}")
+        if choice := files_in_doubt(inputs.data_folder, TASKS[task]):
+            lines.append(f"          {task}: {choice}")
     lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
     lines += [f"          {name}: the texts of the train part" for name in inputs.on_train]
     if inputs.files or inputs.on_train:

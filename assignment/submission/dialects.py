@@ -6,7 +6,7 @@
 | its hand-out | sst-dev-out.csv | id, NAME | id, value |
 | its first half | finetune-sst-dev-out.csv | id \\t NAME | id , value |
 | CS224N's GPT-2 project after it | para-dev-output.csv | id \\t NAME | id, value or token |
-| Göttingen's course (2025-26) | sst-sentiment-dev-output.csv | id,NAME | id\\tvalue |
+| Göttingen's course (2024-26) | sst-sentiment-dev-output.csv | id,NAME | id\\tvalue |
 
 Rows are separated by a comma or by tabs, whichever a line has, and headers in both spellings of
 `Predicted_Similarity` (`data.predictions`).
@@ -36,6 +36,7 @@ CFIMDB = replace(
     label_kind="binary",
     largest=1,
     read=partial(read_sst, num_classes=2),
+    elsewhere=(),
 )
 ASKED = {**COURSE, "cfimdb": CFIMDB}
 CS224N = ("sst", "para", "sts")
@@ -44,17 +45,17 @@ GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens of "yes" and "no", for p
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
 
 # The task's word in the name of a file -> the task.
-WORDS = {
-    **{name: name for name in ASKED},  # CS224N
-    "sst-sentiment": "sst",  # Göttingen, and the next two
-    "quora-paraphrase": "para",
-    "sts-similarity": "sts",
-}
+WORDS = {word: name for name, task in ASKED.items() for word in (name, *task.elsewhere)}
 NAME = re.compile(
     rf"(?:(?P<option>.+)-)?(?P<word>{'|'.join(WORDS)})-(?P<split>dev|test)-(?:output|out)\.csv"
 )
 # A file is taken for one of predictions by its name, a nearly right one too, or by its header.
 MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
+# Paraphrase types, detected and generated, are a task of Göttingen's that this project lacks.
+TYPES = re.compile(r"etpc-paraphrase-.*")
+TYPES_COLUMN = b"paraphrase_types"
+# The folder in which Göttingen's code writes the same files once more, of a joint model.
+JOINT = "multitask"
 
 
 class Named(NamedTuple):
@@ -73,8 +74,25 @@ def named(name: str) -> Named | None:
 
 def is_predictions(document: Document) -> bool:
     """Return whether a file is meant as predictions, under a wrong name perhaps."""
-    header = document.content.partition(b"\n")[0].lower()
-    return MEANT.match(document.name) is not None or b"predicted_" in header
+    if is_types(document):
+        return False
+    return MEANT.match(document.name) is not None or b"predicted_" in _header(document)
+
+
+def is_types(document: Document) -> bool:
+    """Return whether a file is of Göttingen's task with paraphrase types, which nothing scores."""
+    return bool(TYPES.fullmatch(document.name)) or TYPES_COLUMN in _header(document)
+
+
+def _header(document: Document) -> bytes:
+    return document.content.partition(b"\n")[0].lower()
+
+
+def passed_over(documents: Iterable[Document]) -> str:
+    """Return a note on the files of a submission that are of no task here, "" without any."""
+    types = [document.shown for document in documents if is_types(document)]
+    more = f" and {len(types) - 1} more" if len(types) > 1 else ""
+    return f"{types[0]}{more}: paraphrase types are not scored here; passed over" if types else ""
 
 
 Key = tuple[str, int]  # an id, and its how-manieth occurrence in the file
@@ -105,6 +123,9 @@ def read_table(
         that could be read, in order; and whether all lines were read.
     """
     shown = document.shown
+    if is_types(document):
+        faults.append(f"{shown}: paraphrase types are not scored here; give sst, para or sts")
+        return None, {}, False
     rows, whole = [], True
     try:
         for row in prediction_fields(_lines(document)):

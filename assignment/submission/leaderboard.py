@@ -132,7 +132,7 @@ def read_submission(path: Path, gold: Gold, tasks: tuple[str, ...], split: str) 
         DataError: the first fault of what counts.
     """
     checked = [check(file, gold) for file in open_submission(path) if is_predictions(file)]
-    chosen, faults = one_per_task(checked, [(task, split) for task in tasks], path.name)
+    chosen, faults = one_per_task(checked, [(task, split) for task in tasks], path.name, gold)
     if faults:
         # A file of the right task under a wrong name explains what is missing.
         unnamed = [file.faults[0] for file in checked if file.faults and file.split in ("", split)]

@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
     documents = _documents(options, [cell for cell in cells if cell.task in options.tasks])
     gold = Gold(options.data or cells[0].data)
     checked = [check(document, gold) for document in documents]
-    chosen, faults = one_per_task(checked, product(options.tasks, SPLITS), str(options.run))
+    chosen, faults = one_per_task(checked, product(options.tasks, SPLITS), str(options.run), gold)
     faults += [fault for file in chosen.values() for fault in file.faults]
     for fault in faults[:20]:
         print(fault)

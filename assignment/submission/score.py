@@ -9,12 +9,12 @@ squares, and so do those to its upper ends.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignment.submission.dialects import ASKED, CS224N, SPLITS, is_predictions
+from assignment.submission.dialects import ASKED, CS224N, SPLITS, is_predictions, passed_over
 from assignment.submission.opening import open_submission
 from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
@@ -157,6 +157,8 @@ def main(argv: Sequence[str]) -> None:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     gold = Gold(options.gold)
     documents = [document for path in options.paths for document in open_submission(path)]
+    if len(documents) > 1 and (note := passed_over(documents)):
+        logger.warning("%s", note)
     many = len(documents) > 1
     rows: list[Score] = []
     checked = [check(d, gold, any_name=True) for d in documents if not many or is_predictions(d)]
@@ -186,18 +188,32 @@ def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
 
 
 def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
-    """Yield the row of the aggregate where each of CS224N's tasks is there once."""
-    parts = [
+    """Yield the row of the aggregate where each of CS224N's tasks is there once.
+
+    Where a task is there more often, as in `bert` and `bert/multitask`, each folder has a row.
+    """
+    main = [
         row
         for row in scores
         if row.split == split and row.task in CS224N and row.metric == ASKED[row.task].main_metric
     ]
-    if sorted(row.task for row in parts) == sorted(CS224N):
-        value = aggregate({row.task: row.value for row in parts})
-        known = {row.task: (row.value, row.interval) for row in parts}
-        interval = None if value is None else aggregate_interval(value, known)
-        rows, unanswered = sum(row.rows for row in parts), sum(row.unanswered for row in parts)
-        yield Score("all three", "all", split, rows, unanswered, "aggregate", value, interval)
+    groups = {"all three": main}
+    if len(main) > len(CS224N):
+        groups = {
+            f"all three of {folder}": [row for row in main if _folder(row) == folder]
+            for folder in dict.fromkeys(map(_folder, main))
+        }
+    for name, parts in groups.items():
+        if sorted(row.task for row in parts) == sorted(CS224N):
+            value = aggregate({row.task: row.value for row in parts})
+            known = {row.task: (row.value, row.interval) for row in parts}
+            interval = None if value is None else aggregate_interval(value, known)
+            rows, unanswered = sum(row.rows for row in parts), sum(row.unanswered for row in parts)
+            yield Score(name, "all", split, rows, unanswered, "aggregate", value, interval)
+
+
+def _folder(score: Score) -> str:
+    return str(PurePosixPath(score.file).parent)
 
 
 def decimals(value: float | None) -> str:

@@ -3,12 +3,13 @@
 Every fault has its file, its line and what to do; the other commands ask the same `check`.
 """
 
+import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from assignment.submission.dialects import (
     ASKED,
     CS224N,
+    JOINT,
     SPLITS,
     Answer,
     Key,
@@ -23,15 +25,18 @@ from assignment.submission.dialects import (
     is_predictions,
     named,
     numbered,
+    passed_over,
     read_table,
 )
 from assignment.submission.opening import Document, open_submission, short
 from data.examples import DataError
 from data.locate import data_folder
 from data.predictions import off_scale
-from data.tasks import Task, split_file
+from data.tasks import Task, files_in_doubt, split_file
 from evaluation.metrics import is_labelled, labels_of
 from runtime.options import option, parse
+
+logger = logging.getLogger("assignment")
 
 NAMED = 3  # ids named of those missing
 LONGEST = 300  # characters of a fault
@@ -64,6 +69,9 @@ class Gold:
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: no such folder; give the one with the tasks' files")
         self.expected = lru_cache(maxsize=None)(self._read)
+        for task in ASKED.values():
+            if choice := files_in_doubt(self.folder, task):
+                logger.warning("%s: %s %s", self.folder, task.name, choice)
 
     def labels(self, task: str, split: str) -> np.ndarray | None:
         """Return the labels (N,) of a split, None where there are none."""
@@ -78,6 +86,15 @@ class Gold:
             if expected and (id, 1) in expected.keys:
                 return Named(task, split)
         return None
+
+    def right_name(self, task: str, split: str) -> str:
+        """Return the name of a file of predictions, as the course spells it whose data these are.
+
+        This is CS224N's code's where the data are CS224N's, or are not there.
+        """
+        data = split_file(self.folder, ASKED[task], split).name
+        words = (word for word in ASKED[task].elsewhere if data.startswith(f"{word}-"))
+        return f"{next(words, task)}-{split}-output.csv"
 
     def _read(self, task: str, split: str) -> Expected | None:
         """Return the rows of a split, None if its file is not there."""
@@ -132,15 +149,17 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             if place is None:
                 faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
             elif not any_name:
-                right = f"{place.task}-{place.split}-output.csv"
+                right = gold.right_name(place.task, place.split)
                 faults.append(f"{shown}: not a name that the course knows; rename it {right}")
         expected = place and gold.expected(place.task, place.split)
         if place and expected is None:
             notes.append(f"{shown}: ids not checked, {gold.folder} lacks its data")
         elif place and expected and answers and not answers.keys() & set(expected.keys):
             actual = gold.place(place.task, answers)
-            those = f", they are of {actual.task} {actual.split}" if actual else ""
-            faults.append(f"{shown}: no row is of {expected.path.name}{those}; mixed up?")
+            those = "; give the data that they are of (--data, --gold)"
+            if actual:
+                those = f", they are of {actual.task} {actual.split}; mixed up?"
+            faults.append(f"{shown}: no row is of {expected.path}{those}")
         elif expected:
             faults += _unknown(shown, expected, answers)
             faults += _missing(shown, expected, answers) if whole else []
@@ -197,27 +216,39 @@ def _missing(shown: str, expected: Expected, answers: dict[Key, Answer]) -> list
 
 
 def one_per_task(
-    checked: Sequence[Checked], wanted: Iterable[tuple[str, str]], where: str
+    checked: Sequence[Checked], wanted: Iterable[tuple[str, str]], where: str, gold: Gold
 ) -> tuple[dict[tuple[str, str], Checked], list[str]]:
     """Return the document of each task and split wanted, and the faults of what there is.
 
     A name without an option in front goes before one with it: `sst-dev-output.csv` is of the
-    course's second half, `finetune-sst-dev-out.csv` of its first.
+    course's second half, `finetune-sst-dev-out.csv` of its first. So does one outside a folder
+    `multitask`, where Göttingen's code writes those of a joint model: a warning tells of these.
     """
     chosen: dict[tuple[str, str], Checked] = {}
     faults: list[str] = []
+    joint: list[str] = []  # paths of files that do not count
     for task, split in wanted:
         candidates = [file for file in checked if (file.task, file.split) == (task, split)]
         plain = [f for f in candidates if (place := named(f.document.name)) and not place.option]
         candidates = plain or candidates
+        if single := [file for file in candidates if not _is_joint(file)]:
+            joint += [file.document.shown for file in candidates if _is_joint(file)]
+            candidates = single
         if not candidates:
-            faults.append(f"{where}: {task}-{split}-output.csv is missing; add it")
+            faults.append(f"{where}: {gold.right_name(task, split)} is missing; add it")
         elif len(candidates) > 1:
             both = " and ".join(file.document.shown for file in candidates[:3])
             faults.append(f"{where}: {both} are both of {task} {split}; submit one of them")
         else:
             chosen[task, split] = candidates[0]
+    if joint:
+        these = f"{len(joint)} file(s) below {JOINT} do not count (the first: {joint[0]})"
+        logger.warning("%s: %s; those above them do", where, these)
     return chosen, faults
+
+
+def _is_joint(file: Checked) -> bool:
+    return JOINT in PurePosixPath(file.document.shown).parts[:-1]
 
 
 @dataclass(frozen=True)
@@ -247,6 +278,8 @@ examples:
     python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
     python -m assignment validate submission.zip --data downloads/cs224n
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
+  the course in Göttingen, a repository beside this project:
+    python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
 }
@@ -268,7 +301,9 @@ def main(argv: Sequence[str]) -> None:
     checked = [check(file, gold) for file in documents if single or is_predictions(file)]
     missing: list[str] = []
     if not single:
-        missing = one_per_task(checked, product(options.tasks, SPLITS), str(path))[1]
+        missing = one_per_task(checked, product(options.tasks, SPLITS), str(path), gold)[1]
+        if note := passed_over(documents):
+            print(f"note: {note}")
     for file in checked:
         shown = file.document.shown
         if file.task and file.split:

@@ -1,5 +1,6 @@
 """Data, submissions and runs made by hand, for the tests of what students submit."""
 
+import csv
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,8 @@ SPELLINGS = {
     "goettingen": ("{word}-{split}-output.csv", "id,{column}\n", "{id}\t{value}\n"),
 }
 WORDS = {"sst": "sst-sentiment", "para": "quora-paraphrase", "sts": "sts-similarity"}
+MINE = "predictions/bert"  # where Göttingen's code writes them
+TYPES = "etpc-paraphrase-detection-test-output.csv"
 COLUMNS = {
     "sst": "Predicted_Sentiment",
     "cfimdb": "Predicted_Sentiment",
@@ -56,6 +59,33 @@ def write_data(folder: Path, tasks=TASKS, labelled=("dev", "test")) -> Path:
                 lines.append("\t".join([str(k), id, *texts, *[f"{gold:g}"] * len(label)]))
             path = folder / task.files[SPLITS.index(split)]
             path.write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def course_repository(folder: Path) -> Path:
+    """Write data and predictions as a repository of the course in Göttingen has them; return it.
+
+    The labels of the test files are kept back; a joint model has predicted everything once more.
+    """
+    (folder / "data").mkdir(parents=True)
+    for task in map(ASKED.__getitem__, TASKS):
+        for split in SIZES:
+            ending, width = ("dev", 2) if split == "dev" else ("test-student", 1)
+            path = folder / "data" / f"{WORDS[task.name]}-{ending}.csv"
+            with path.open("w", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(["id", *task.texts, task.label][: width + len(task.texts)])
+                rows = zip(ids_of(task.name, split), gold_of(task.name, split), strict=True)
+                for k, (id, gold) in enumerate(rows):
+                    texts = [sentence(task.name, word, k, split) for word in task.texts]
+                    writer.writerow([id, *texts, f"{gold:g}"][: width + len(task.texts)])
+    write_submission(folder / MINE, "goettingen")
+    write_submission(folder / MINE / "multitask", "goettingen", skill=0.5)
+    for place in (MINE, "predictions/bart"):
+        (folder / place).mkdir(exist_ok=True)
+        types = "id,Predicted_Paraphrase_Types\nx1\t[0, 1, 1]\n"
+        (folder / place / TYPES).write_text(types)
+    (folder / "predictions" / "README.md").write_text("Predictions go here.\n")
     return folder
 
 

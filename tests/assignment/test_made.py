@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from made_submissions import course_repository
 
 from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.handout import write_handout
@@ -128,6 +129,28 @@ def test_students_get_all_texts_and_test_labels_stay_with_the_instructor(made, t
     for task in (TASKS[name] for name in TASKS_GIVEN):
         assert columns(tmp_path / "student" / task.files[2]) == ["", "id", *task.texts]
         assert task.label in columns(tmp_path / "gold" / task.files[2])
+
+
+@pytest.mark.parametrize("test", ["test-student", "test"])
+def test_the_course_in_goettingen_keeps_its_names_and_commas(test, tmp_path):
+    source = course_repository(tmp_path / "course") / "data"
+    for name in TASKS_GIVEN:
+        begin = f"{source}/{TASKS[name].elsewhere[0]}"
+        shutil.copy(f"{begin}-dev.csv", f"{begin}-train.csv")
+        if test == "test":  # the instructor's file has the labels
+            Path(f"{begin}-test-student.csv").unlink()
+            shutil.copy(f"{begin}-dev.csv", f"{begin}-test.csv")
+    student, gold = tmp_path / "student", tmp_path / "gold"
+    write_data(source, student, gold, 0)
+    for name in TASKS_GIVEN:
+        given, original = read_task(student, name), read_task(source, name)
+        assert (given.train, given.dev) == (original.train, original.dev)
+        assert [e.texts for e in given.test] == [e.texts for e in original.test]
+        assert {e.label for e in given.test} == {None}
+        path = gold / f"{TASKS[name].elsewhere[0]}-test-student.csv"
+        assert path.exists() == (test == "test")
+        header = (student / path.name).read_text().splitlines()[0]
+        assert header == ",".join(["id", *TASKS[name].texts])
 
 
 def test_the_requirements_cover_what_the_tree_imports(made):

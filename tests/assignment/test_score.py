@@ -5,7 +5,9 @@ import csv
 import numpy as np
 import pytest
 from made_submissions import (
+    MINE,
     SIZES,
+    course_repository,
     gold_of,
     predictions,
     text_of,
@@ -89,6 +91,28 @@ def test_labels_that_are_kept_back_leave_the_dev_scores(place, capsys):
     assert {split for _, split, _ in scored(capsys, "mine")} == {"dev"}
     assert main(["score", "mine/sst-test-output.csv", "--gold", "data"]) == 2
     assert "data: no labels of sst test" in capsys.readouterr().err
+
+
+def test_a_repository_of_the_course_in_goettingen_has_an_aggregate_of_each_model(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.chdir(course_repository(tmp_path / "mine"))
+    assert main(["score", "predictions", "--gold", "data", "--csv", "scores.csv"]) == 0
+    assert "paraphrase types are not scored here" in caplog.text
+    with open("scores.csv") as file:
+        rows = list(csv.DictReader(file))
+    values = {
+        (row["file"], row["metric"]): float(row["value"]) for row in rows if row["split"] == "dev"
+    }
+    assert len(values) == len(rows) == 2 * 7  # the test labels are kept back
+    for folder, skill in ((MINE, 0.7), (f"{MINE}/multitask", 0.5)):
+        expected = accuracy_score(gold_of("sst", "dev"), predictions("sst", "dev", skill))
+        name = f"{folder}/sst-sentiment-dev-output.csv"
+        assert values[name, "accuracy"] == pytest.approx(expected)
+        r = values[f"{folder}/sts-similarity-dev-output.csv", "pearson"]
+        right = expected + values[f"{folder}/quora-paraphrase-dev-output.csv", "accuracy"]
+        mean = (right + (1 + r) / 2) / 3
+        assert values[f"all three of {folder}", "aggregate"] == pytest.approx(mean)
 
 
 @pytest.mark.parametrize(

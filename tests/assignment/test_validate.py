@@ -1,11 +1,16 @@
 """Predictions as courses spell them are read, every fault has its line, and none is invented."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made_submissions import (
     COLUMNS,
+    MINE,
     SPELLINGS,
+    TYPES,
     WORDS,
+    course_repository,
     name_of,
     predictions,
     text_of,
@@ -163,7 +168,7 @@ def test_all_faults_are_told_in_order_up_to_a_number(place, capsys):
     (place / SST).write_text(text_of("sst", "test", values=[1] * 60))
     code, out, err = validate(capsys, SST)
     assert code == 2 and "1 fault(s)" in err  # the rows of another split are one
-    assert f"{SST}: no row is of ids-sst-dev.csv, they are of sst test; mixed up?" in out
+    assert f"{SST}: no row is of data/ids-sst-dev.csv, they are of sst test; mixed up?" in out
     assert f"note: {SST}: all answers are 1" in out
 
 
@@ -200,6 +205,42 @@ def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(place, capsys):
         (folder / "run.py").write_text("raise SystemExit")
         zipped(folder, place / "mine.zip")
         assert validate(capsys, "mine.zip")[0] == 0
+
+
+def test_a_repository_of_the_course_in_goettingen(tmp_path, monkeypatch, capsys, caplog):
+    monkeypatch.chdir(course_repository(tmp_path / "mine"))
+    types = "predictions/bart/" + TYPES
+    for path, most, joint in (("predictions", 12, 6), (MINE, 12, 6), (f"{MINE}/multitask", 6, 0)):
+        caplog.clear()
+        code, out, _ = validate(capsys, path)
+        assert code == 0 and out[-1] == f"{path}: as the course asks for it"
+        assert sum(" rows of " in line for line in out) == most
+        assert (f"{joint} file(s) below multitask do not count" in caplog.text) == bool(joint)
+        note = f"note: {types} and 1 more: paraphrase types are not scored here; passed over"
+        assert (note in out) == (path == "predictions")
+    assert validate(capsys, f"{MINE}/sst-sentiment-test-output.csv")[0] == 0
+    code, out, _ = validate(capsys, types)
+    fault = f"{types}: paraphrase types are not scored here; give sst, para or sts"
+    assert code == 2 and out == [fault]
+    main(["validate", f"{MINE}/sst-sentiment-dev-output.csv"])  # on the bundled data
+    assert "; give the data that they are of (--data, --gold)" in capsys.readouterr().out
+    # What is missing or named wrongly is told in this course's names.
+    Path(MINE, "sst-sentiment-dev-output.csv").unlink()
+    Path(MINE, "multitask", "sst-sentiment-dev-output.csv").unlink()
+    Path(MINE, "sts-similarity-dev-output.csv").rename(f"{MINE}/sts_dev_out.csv")
+    code, out, _ = validate(capsys, "predictions")
+    assert code == 2 and "predictions: sst-sentiment-dev-output.csv is missing; add it" in out
+    assert any("rename it sts-similarity-dev-output.csv" in line for line in out)
+
+
+def test_of_two_files_of_a_split_the_one_that_is_read_is_named(place, capsys, caplog):
+    (place / "data" / "ids-sst-test.csv").write_text("id\tsentence\tsentiment\n")
+    (place / SST).write_text(text_of("sst", "dev"))
+    assert validate(capsys, SST)[0] == 0
+    assert caplog.messages == [
+        "data: sst reads ids-sst-dev.csv, ids-sst-test-student.csv; "
+        "there too, and not read: ids-sst-test.csv"
+    ]
 
 
 @pytest.mark.parametrize("words", [("none",), ("empty",), ("run",), (SST, "--data", "none")])

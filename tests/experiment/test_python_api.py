@@ -1,5 +1,7 @@
 """The comparison as functions: cells are returned, errors raised, and nothing is printed."""
 
+import shutil
+
 import pytest
 import toy_runs
 
@@ -45,4 +47,16 @@ def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_dat
     shipped = plan(find_inputs(parse_options(["--task", "sts"])))
     for hint in ("--backbone bert-base-uncased", "--data cs224n"):
         assert hint in shipped and hint not in text
-    assert not (tmp_path / "r").exists()
+    assert not (tmp_path / "r").exists() and "not read" not in text
+
+
+def test_the_plan_names_the_files_where_a_folder_leaves_a_choice(
+    tiny_checkpoint, toy_data, tmp_path
+):
+    data = shutil.copytree(toy_data, tmp_path / "data")
+    shutil.copy(data / "sts-dev.csv", data / "sts-test.csv")
+    lines = []
+    settings = toy_runs.small(tiny_checkpoint, data, tmp_path / "r", dry_run=True, task="sts")
+    toy_runs.compare(settings, lines.append)
+    said = "sts: reads sts-train.csv, sts-dev.csv, sts-test-student.csv; there too, and not read: "
+    assert said + "sts-test.csv\n" in "\n".join(lines)
