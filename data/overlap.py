@@ -1,23 +1,30 @@
 """Leak audit: which examples of a test set were already seen in training or model selection?
 
 Texts are compared by 64-bit hashes of their normalised form, 8 bytes each however long the text.
+Of what an encoder that ships has read, `write_digests` keeps 40 bits each: no text can be read back
+from them, and of a million others that it has not read, they name less than one.
 """
 
 import hashlib
+import lzma
 import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from data.examples import Example
+from data.examples import DataError, Example
+from runtime.files import open_plain, whole_file
 
 NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
 # Any odd number keeps the multiplication reversible modulo 2**64; this one mixes bits well.
 PAIR_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+# A file of digests, and how many of a hash's 64 bits it leaves out.
+DIGESTS, LEFT_OUT = ".digests.xz", np.uint64(24)
 
 
 def normalise(text: str) -> str:
@@ -68,6 +75,7 @@ class Seen:
     def __init__(self) -> None:
         self.texts = np.empty(0, np.uint64)  # sorted, distinct
         self.pairs = np.empty(0, np.uint64)
+        self.digests = np.empty(0, np.uint64)  # of texts of which no more is known
 
     def add_texts(self, texts: Iterable[str]) -> None:
         """Note texts; any iterable, read once."""
@@ -76,6 +84,20 @@ class Seen:
     def add_pairs(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Note unordered pairs, and their texts as well; any iterable, read once."""
         self._add_rows(_hashes(text for pair in pairs for text in pair).reshape(-1, 2))
+
+    def add_digests(self, path: Path) -> None:
+        """Note the texts of a file that `write_digests` wrote.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        try:
+            with lzma.open(open_plain(path)) as file:
+                planes = np.frombuffer(file.read(), np.uint8).reshape(8, -1)
+        except (lzma.LZMAError, EOFError, ValueError) as error:
+            raise DataError(f"{path}: not a whole file of digests ({error}); restore it") from None
+        steps = np.ascontiguousarray(planes.T).view("<u8").ravel()
+        self.digests = np.union1d(self.digests, np.cumsum(steps, dtype=np.uint64))
 
     def add_examples(self, examples: Sequence[Example]) -> None:
         """Note the texts, and the pairs, of examples of one task."""
@@ -114,10 +136,23 @@ class Overlap:
 def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
     """Return which examples of one task hold a sentence, or are a pair, that was seen."""
     hashes = _hash_examples(examples)
-    shared = np.asarray(_is_in(hashes, seen.texts).any(axis=1))
+    known = _is_in(hashes, seen.texts) | _is_in(hashes >> LEFT_OUT, seen.digests)
+    shared = np.asarray(known.any(axis=1))
     if hashes.shape[1] == 1:
         return Overlap(shared, np.zeros(len(shared), bool))
     return Overlap(shared, _is_in(_combine(hashes), seen.pairs))
+
+
+def write_digests(texts: Iterable[str], path: Path) -> None:
+    """Write what `Seen.add_digests` reads: 40 bits of each text's hash, 3 bytes a text.
+
+    Sorted, as differences, whose first bytes come first, then all second ones: most are zeros.
+    """
+    digests = np.unique(_hashes(texts) >> LEFT_OUT)
+    steps = np.diff(digests, prepend=np.uint64(0)).astype("<u8")
+    planes = steps.view(np.uint8).reshape(-1, 8).T
+    with whole_file(path) as temporary:
+        temporary.write_bytes(lzma.compress(planes.tobytes(), preset=9))
 
 
 def groups_by_text(examples: Sequence[Example]) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
-from data.overlap import Seen
+from data.overlap import DIGESTS, Seen
 from data.published import (
     NLI_COLUMNS,
     TYPES,
@@ -29,8 +29,11 @@ def note_file(path: Path, seen: Seen) -> None:
 
     Its first line tells the format: a table of CS224N, NLI pairs, STS-Benchmark as published,
     its Chinese translation, SICK, MRPC, TREC. Any other .csv file holds SimCSE's triplets, and any
-    other file without tabs one sentence per line.
+    other file without tabs one sentence per line. A file of digests is told by its name.
     """
+    if path.name.endswith(DIGESTS):
+        seen.add_digests(path)
+        return
     # Without quoting: the sentence of a line may begin with a quotation mark.
     fields = read_header(path, "\t", quotes=False)
     for fits, note in FORMATS:

@@ -26,7 +26,7 @@ class LeakOptions:
 
     trained_on: tuple[Path, ...] = option(
         (),
-        "files trained on or selected by: CS224N's, triplets (CSV), NLI pairs, or sentences",
+        "files trained on or selected by: CS224N's, triplets (CSV), NLI pairs, sentences, digests",
         metavar="FILE",
         required=True,
     )
@@ -109,9 +109,12 @@ def lineage(path: Path) -> str:
 
     CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
     """
+    from data.overlap import DIGESTS
     from data.tables import read_header
     from data.tasks import OFFICIAL_DEV_ROWS, read_sts
 
+    if path.name.endswith(DIGESTS):
+        return ""
     header = read_header(path, "\t")
     if header[:1] != [""] or "similarity" not in header:
         return ""

@@ -22,7 +22,7 @@ from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, find, find_task
-from data.overlap import Seen
+from data.overlap import DIGESTS, Seen
 from data.selection import selection_pairs
 from data.sources import file_of
 from data.tasks import TASKS, Splits
@@ -259,7 +259,8 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
 
     A folder that this project tuned notes its training file, its selection set and the checkpoint
     that it was tuned from, which may have notes of its own. Where one of them has moved, a warning
-    says so: its texts count as unseen. Random weights have seen nothing.
+    says so: its texts count as unseen. One that ships has the digests of what it has read.
+    Random weights have seen nothing.
     """
     seen = Seen()
     for path in trained_on:
@@ -278,8 +279,10 @@ def _note_stages(folder: Path, seen: Seen) -> None:
         path = noted.get(name, "")
         if not isinstance(path, str) or "\0" in path:
             raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
-        if name in noted and Path(path).exists():
-            paths[name] = Path(path)
+        # The digests lie beside the weights.
+        place = folder / path if path.endswith(DIGESTS) else Path(path)
+        if name in noted and place.exists():
+            paths[name] = place
         elif name in noted and (name != "backbone" or "trained_on" in noted):
             logger.warning("%s: names %s, which is gone; what it saw is not known", notes, path)
     if "trained_on" in paths:

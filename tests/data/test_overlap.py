@@ -5,7 +5,7 @@ import pytest
 from reading import error_of, write
 
 from data.examples import Sentence, SentencePair
-from data.overlap import Seen, normalise, noted, overlap, text_hash
+from data.overlap import Seen, normalise, noted, overlap, text_hash, write_digests
 from data.trained_on import note_file
 
 
@@ -106,6 +106,32 @@ def test_a_stream_that_breaks_off_notes_nothing():
     next(stream)
     stream.close()
     assert len(seen.texts) == 0
+
+
+# --- the digests of what an encoder that ships has read
+
+
+def test_digests_name_the_texts_that_were_read_and_no_others(tmp_path):
+    path = tmp_path / "read.digests.xz"
+    write_digests((f"Kite {number}." for number in range(2000)), path)
+    seen = noted_of(path)
+    assert len(seen.digests) == 2000 and not len(seen.texts) and path.stat().st_size < 4 * 2000
+    # Fixed, as files that ship must keep their meaning: the first 40 bits of BLAKE2b.
+    assert text_hash("KITE 7") >> 24 in seen.digests.tolist()
+    examples = [Sentence("", f"kite {number}") for number in range(1990, 3000)]
+    assert overlap(examples, seen).shared.tolist() == [True] * 10 + [False] * 1000
+    # Single texts are known, not which of them were pairs.
+    assert not has_pair(seen, "kite 1", "kite 2") and has_text(seen, "kite 2")
+    seen.add_texts(["A heron."])
+    assert has_text(seen, "a heron") and has_text(seen, "kite 3")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"kite" + b, lambda b: b""])
+def test_damaged_digests_are_refused(tmp_path, damage):
+    path = tmp_path / "read.digests.xz"
+    write_digests(["A kite.", "A heron."], path)
+    path.write_bytes(damage(path.read_bytes()))
+    assert "read.digests.xz: not a whole file of digests" in error_of(noted_of, path)
 
 
 # --- files that something was trained on

@@ -5,6 +5,12 @@ What `python -m experiment.reproduce` fills is tested in tests/experiment/test_r
 
 import json
 
+import numpy as np
+from conftest import real_data
+
+from data.overlap import LEFT_OUT, overlap, text_hash
+from evaluation.leaks import scored_sets
+from evaluation.models import seen_by
 from experiment.pages import ROOT, cells_of
 
 MINI, MINI_STS = ROOT / "minbert" / "mini", ROOT / "minbert" / "mini_sts"
@@ -64,3 +70,26 @@ def test_the_card_of_mini_sts_shows_the_curve():
             f"{record['accuracy']:.3f}",
             f"{record['dev_score']:.3f}",
         ]
+
+
+def test_the_card_of_mini_sts_counts_what_it_has_read(caplog):
+    digests = seen_by("mini-sts", ()).digests
+    assert f"{len(digests):,} texts" in card_of(MINI_STS)[0] and not caplog.text
+    # One in so many texts that it has not read is taken for one that it has.
+    assert round(2**40 / len(digests) / 1e6) == 4 and "four million" in card_of(MINI_STS)[0]
+    assert (MINI_STS / notes_of(MINI_STS)["trained_on"]).stat().st_size < 2**20
+
+
+def test_mini_sts_has_read_no_sentence_that_it_is_scored_on():
+    """Those of the pairs that chose its checkpoints aside."""
+    sets = scored_sets([real_data("sts")])
+    seen = seen_by("mini-sts", ())
+    assert overlap(sets["STSBenchmark-dev"], seen).shared.all()
+    trial = (line.split("\t")[1:3] for line in real_data("sts/SICK/SICK_trial.txt").open())
+    chosen = [text for pair in sets["STSBenchmark-dev"] for text in pair.texts]
+    chosen += [text for pair in trial for text in pair]
+    known = np.array([text_hash(text) for text in chosen], np.uint64) >> LEFT_OUT
+    seen.digests = np.setdiff1d(seen.digests, known)
+    assert {name: overlap(rows, seen).shared.sum() for name, rows in sets.items()} == dict.fromkeys(
+        sets, 0
+    )

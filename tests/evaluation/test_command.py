@@ -14,7 +14,7 @@ from toy_suites import write_toy_suites
 
 from baselines.words import tfidf, word_overlap
 from data.examples import Sentence, SentencePair
-from data.overlap import overlap
+from data.overlap import overlap, write_digests
 from data.published import HANS_LABELS
 from data.suites import read_hans, read_sts_set
 from evaluation import models
@@ -222,6 +222,17 @@ def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny
     (second / "training.json").write_text('{"trained_on": 5}')
     with pytest.raises(CheckpointError, match="trained_on is 5"):
         seen_by(str(second), ())
+
+
+def test_digests_beside_the_weights_count_as_seen(tmp_path, caplog):
+    (tmp_path / "training.json").write_text('{"trained_on": "read.digests.xz"}')
+    assert not len(seen_by(str(tmp_path), ()).digests)
+    assert "names read.digests.xz, which is gone" in caplog.text
+    write_digests(["A kite."], tmp_path / "read.digests.xz")
+    (tmp_path / "copy").mkdir()
+    for file in tmp_path.glob("*.*"):
+        (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
+    assert overlap([Sentence("", "a kite")], seen_by(str(tmp_path / "copy"), ())).shared.all()
 
 
 @pytest.mark.parametrize(

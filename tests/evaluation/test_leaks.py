@@ -5,6 +5,7 @@ from pathlib import Path
 from conftest import real_data
 from toy_suites import write_toy_suites
 
+from data.overlap import write_digests
 from evaluation.leaks import LeakOptions, audit, lineage, main
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
@@ -47,6 +48,9 @@ def test_the_command_prints_shares_of_sentences_and_of_whole_pairs(tmp_path, cap
     row = next(line for line in lines if line.startswith("| HANS"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells == ["HANS", "6", "33.3%", "0.0%", "33.3%", "16.7%"]
+    write_digests(["The cat sees the dog."], tmp_path / "read.digests.xz")
+    assert main(["--trained-on", str(tmp_path / "read.digests.xz"), "--data", str(folder)]) == 0
+    assert "| HANS " in (out := capsys.readouterr().out) and "33.3% " in out
     wrong = {
         "cannot be read": ["--trained-on", str(tmp_path / "x"), "--data", str(folder)],
         "no evaluation set in": ["--trained-on", str(sentences), "--data", str(tmp_path / "no")],
