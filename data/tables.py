@@ -620,9 +620,11 @@ def split_line(where: str, text: str, delimiter: str, width: int) -> list[str]:
     marks are characters like any other. A comma cannot be told from one in an open quote.
     """
     text = text.rstrip("\r\n")
-    if '"' not in text and "\r" not in text:
-        return text.split(delimiter)
     plain_fields = text.split(delimiter)
+    if max(map(len, plain_fields)) > csv.field_size_limit():
+        raise DataError(f"{where}: a field of over {csv.field_size_limit():,} characters; cut it")
+    if '"' not in text and "\r" not in text:
+        return plain_fields
     try:
         fields = _quoted_fields(where, chain([text], iter([""])), delimiter, False)
     except DataError:
@@ -644,8 +646,8 @@ def _unquoted(text: str) -> str:
     """Return a line below the header of the only column without the quotes that csv writes."""
     stripped = text.strip()
     if len(stripped) > 1 and stripped[0] == stripped[-1] == '"':
-        fields = split_header(stripped, ",")
-        return fields[0] if len(fields) == 1 else text
+        inside = stripped[1:-1].replace('""', "")
+        return stripped[1:-1].replace('""', '"') if '"' not in inside else text
     return text
 
 

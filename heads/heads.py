@@ -106,17 +106,33 @@ class ParaphraseHead(Head):
 
 
 class STSHead(Head):
-    """Features -> hidden layers -> one logit -> a sigmoid that spans `lowest` to `largest`."""
+    """Features -> hidden layers -> one logit -> `largest` * sigmoid."""
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross-entropy between the score, from 0 to 1, and sigmoid(logit).
+        """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
 
         Why not the squared error: both are smallest at the mean score given the features, which is
         also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
-        no gradient left at the ends of the scale, where many labels lie. The range is that of the
-        labels, so a prediction can never leave the scale.
+        no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
+        a prediction can never leave the scale.
         """
         # The same cross-entropy, with a label between 0 and 1 instead of one of both.
+        return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return scores (B,) between 0 and `largest`."""
+        return self.largest * logits.sigmoid()
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return scores (B,), as `predict` does."""
+        return self.predict(logits)
+
+
+class ScaledSTSHead(STSHead):
+    """The same on a scale from `lowest` to `largest`, such as 1 to 7."""
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return STSHead's loss of the scores' shares of the scale."""
         shares = (labels - self.lowest) / (self.largest - self.lowest)
         return F.binary_cross_entropy_with_logits(logits, shares)
 
@@ -124,12 +140,8 @@ class STSHead(Head):
         """Return scores (B,) between `lowest` and `largest`."""
         return self.lowest + (self.largest - self.lowest) * logits.sigmoid()
 
-    def soft(self, logits: Tensor) -> Tensor:
-        """Return scores (B,), as `predict` does."""
-        return self.predict(logits)
 
-
-class STSClassifierHead(STSHead):
+class STSClassifierHead(ScaledSTSHead):
     """The similarity head in the form of BERT's classifier: one logit -> activation -> score.
 
     A published cross-encoder brings its activation, and often another scale: correlations do not
@@ -176,8 +188,10 @@ def build_head(
     in_features = FEATURES[reader](form).width(hidden_size, task.num_texts)
     head_class, depth = HEADS[task.label_kind]
     how: dict[str, Any] = {"lowest": task.lowest, "largest": task.largest, "dropout": dropout}
+    if head_class is STSHead and task.lowest:
+        head_class = ScaledSTSHead
     if reads_cls(task, reader, form):
-        head_class = STSClassifierHead if head_class is STSHead else head_class
+        head_class = STSClassifierHead if issubclass(head_class, STSHead) else head_class
         return head_class(in_features, hidden_size, activation=nn.Tanh, **how)
     # A pair that the encoder has read jointly needs fewer layers.
     return head_class(in_features, hidden_size, 1 if reader == "cross" else depth, **how)

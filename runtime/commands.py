@@ -189,10 +189,10 @@ def run_command(
         return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
+        usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"
+        print(usage, file=sys.stdout if asked else sys.stderr)
         if words and not asked:
             meant = did_you_mean(words[0], commands)
             print(f"error: no command {printable(words[0])!r}{meant}", file=sys.stderr)
-        usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"
-        print(usage, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     return exit_code(lambda: commands[words[0]](words[1:]))

@@ -7,7 +7,7 @@ from reading import error_of
 
 from data import locate
 from data.examples import Sentence, SentencePair
-from data.tasks import SPLITS, TASKS, files_in_doubt, read_task, split_file
+from data.tasks import COURSE, SPLITS, files_in_doubt, read_task, split_file
 
 ID = "{:08d}-0c1d-4e2f-8a3b-4c5d6e7f8a9b"  # ids are UUIDs there
 # Of each task: rows of texts and label. The label is a word of the table.
@@ -34,7 +34,7 @@ def write_course(folder, separator=",", end="\n", endings=("train", "dev", "test
     """Write the files of all three tasks; those for the test have no labels. Return the folder."""
     folder.mkdir(exist_ok=True)
     for name, rows in ROWS.items():
-        task = TASKS[name]
+        task = COURSE[name]
         for ending in endings:
             width = len(task.texts) + (ending != "test-student")
             path = folder / f"{task.elsewhere[0]}-{ending}.csv"
@@ -47,7 +47,7 @@ def write_course(folder, separator=",", end="\n", endings=("train", "dev", "test
 
 # Commas and line feeds in 2025 and 2026, tabs and line ends of Windows in 2024.
 @pytest.mark.parametrize(("separator", "end"), [(",", "\n"), ("\t", "\r\n"), (",", "\r\n")])
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", COURSE)
 def test_the_courses_files_are_read_as_they_are(name, separator, end, tmp_path):
     splits = read_task(write_course(tmp_path, separator, end), name)
     make = Sentence if name == "sst" else SentencePair
@@ -96,7 +96,7 @@ def test_a_labelled_test_file_is_scored(tmp_path):
 def test_of_several_files_those_of_one_course_are_read_and_named(names, read, unread, tmp_path):
     for name in names:
         (tmp_path / f"{name}.csv").touch()
-    task = TASKS["sts"]
+    task = COURSE["sts"]
     paths = [split_file(tmp_path, task, split) for split in SPLITS]
     assert [path.stem for path in paths if path.exists()] == read
     said = files_in_doubt(tmp_path, task)
@@ -110,7 +110,7 @@ def test_of_several_files_those_of_one_course_are_read_and_named(names, read, un
 
 def test_a_repository_of_the_course_is_searched(tmp_path):
     home = write_course(tmp_path / "data")
-    for task in TASKS.values():
+    for task in COURSE.values():
         assert locate.find_task(tmp_path, task) == home
         message = error_of(read_task, tmp_path, task.name)
         assert message.endswith(f"files of {task.name} are in {home}; give that folder")

@@ -102,8 +102,8 @@ def test_a_program_runs_the_command_that_is_named(capsys):
     for words, code, told in (
         ([], 2, ("", usage)),
         (["--help"], 0, (usage, "")),
-        (["no"], 2, ("", f"error: no command 'no'\n{usage}")),
-        (["shwo"], 2, ("", f"error: no command 'shwo'; did you mean show?\n{usage}")),
+        (["no"], 2, ("", f"{usage}error: no command 'no'\n")),
+        (["shwo"], 2, ("", f"{usage}error: no command 'shwo'; did you mean show?\n")),
     ):
         assert run_command("python -m x", commands, words) == code
         assert tuple(capsys.readouterr()) == told
