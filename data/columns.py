@@ -57,6 +57,16 @@ LABEL = (
     "target",
     "quality",
 )
+# Labels of pairs that mean the same, and of others.
+YES = {
+    *("1", "yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "similar"),
+    *("equivalent", "positive", "entailment", "related", "is_duplicate", "is_paraphrase"),
+}
+NO = {
+    *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
+    *("nomatch", "mismatch"),
+}
+NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
 ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 
 
@@ -90,6 +100,14 @@ def pair_columns(first: str = "sentence1", second: str = "sentence2") -> tuple[C
 def plain(name: str) -> str:
     """Return a column's name without case, blanks, quotation marks and other marks."""
     return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def says_yes(label: str) -> bool | None:
+    """Return whether a label says yes, in any case; None where it says neither yes nor no."""
+    word = label.strip().casefold()
+    if word in YES:
+        return True
+    return False if word in NO or NOT.match(word) else None
 
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}

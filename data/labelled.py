@@ -4,15 +4,13 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.columns import LABEL, Column, pair_columns
+from data.columns import LABEL, Column, pair_columns, says_yes
 from data.examples import DataError, SentencePair
 from data.tables import number, open_table
 
 logger = logging.getLogger("data")
 
 REMEDY = "name the columns: --columns FIRST SECOND LABEL"
-YES = {"yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "positive"}
-NO = {"no", "n", "false", "f", "not_duplicate", "not_paraphrase", "different", "negative"}
 
 
 def read_labelled(
@@ -57,9 +55,8 @@ def _label(where: str, label: str, at: float | None) -> float:
         if value is None:
             raise DataError(f"{where}: label {label[:40]!r}, expected a score; leave out --at")
         return float(value >= at)
-    if value in (0.0, 1.0):
-        return float(value)
-    if label.casefold() in YES | NO:
-        return float(label.casefold() in YES)
+    answer = says_yes(label if value is None else f"{value:g}")
+    if answer is not None:
+        return float(answer)
     remedy = "correct the row" if value is None else "give --at SCORE if labels are scores"
     raise DataError(f"{where}: label {label[:40]!r}, expected 0 or 1, yes or no; {remedy}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from data.columns import ID, LABEL, TEXT, Column, is_number, pair_columns
+from data.columns import ID, LABEL, TEXT, Column, is_number, pair_columns, says_yes
 from data.examples import DataError, Example, Sentence, SentencePair
 from data.overlap import groups_by_text
 from data.tables import Table, number, open_table
@@ -21,15 +21,6 @@ logger = logging.getLogger("data")
 
 REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
 NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "-"}
-YES = {
-    *("1", "yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "similar"),
-    *("equivalent", "positive", "entailment", "related", "is_duplicate", "is_paraphrase"),
-}
-NO = {
-    *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
-    *("none", "other", "nomatch", "mismatch"),
-}
-NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
 MOST_CLASSES = 5
 FEWEST_ROWS = 50  # of one file, which leaves five to choose by and five to score
 SMALLEST_PART = 0.5  # of what a part should have: a tenth of the rows
@@ -288,12 +279,12 @@ def _no_and_yes(
             )
         return _shown(values[0]), _shown(values[1])
     a, b = sorted(map(_shown, counts))
-    says_yes = [word for word in (a, b) if word in YES]
-    says_no = [word for word in (a, b) if word in NO or NOT.match(word)]
-    if len(says_yes) == 1:
-        return (b, a) if says_yes == [a] else (a, b)
-    if len(says_no) == 1:
-        return (a, b) if says_no == [a] else (b, a)
+    # One that says yes is enough, or one that says no.
+    for answer in (True, False):
+        words = [word for word in (a, b) if says_yes(word) is answer]
+        if len(words) == 1:
+            first_is_no = (words == [a]) != answer
+            return (a, b) if first_is_no else (b, a)
     raise DataError(f"{where} is {a!r} or {b!r}; which is yes? Write 1 for yes and 0 for no")
 
 

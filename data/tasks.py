@@ -16,7 +16,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from data.columns import ID, LABEL, TEXT, Column, pair_columns
+from data.columns import ID, LABEL, TEXT, Column, pair_columns, says_yes
 from data.examples import DataError, Sentence, SentencePair
 from data.tables import DECIMAL_COMMA, PathLike, number, open_table, score, stored
 from runtime.files import digest
@@ -34,10 +34,6 @@ ID_COLUMN = Column("id", ID, required=False, kind="id")
 PHENOMENON = Column("phenomenon", required=False, kind="other")
 OFFICIAL_ROW = Column("", required=False, kind="other")  # as pandas writes its index
 # Labels that are written as words.
-YES_NO = {
-    **dict.fromkeys(("yes", "true", "duplicate", "paraphrase", "same", "y", "t"), 1.0),
-    **dict.fromkeys(("no", "false", "different", "not duplicate", "not paraphrase", "n", "f"), 0.0),
-}
 SENTIMENTS = {
     2: ("negative", "positive"),
     5: ("very negative", "negative", "neutral", "positive", "very positive"),
@@ -95,7 +91,9 @@ def read_quora(path: PathLike, labelled: bool | None = True) -> list[SentencePai
         where, label = f"{path}:{line}", None
         is_whole = needed <= set(row)
         if is_whole and "is_duplicate" in needed:
-            label = _number_of(where, "is_duplicate", row["is_duplicate"], YES_NO)
+            label = _number_of(where, "is_duplicate", row["is_duplicate"], {})
+            if label is None and (answer := says_yes(row["is_duplicate"])) is not None:
+                label = float(answer)
             is_whole = label is not None
         if not is_whole:
             dropped.append(line)
