@@ -106,14 +106,16 @@ Print the probability, or the similarity, from which on a head should call a pai
 positive.
 
 LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
-without: two texts, and a label that is 0 or 1, or yes or no. Pairs that the head was
-trained on make it look better than it is.
+without: two texts, and a label that is 0 or 1, or yes or no. Pairs with a text that the
+head was trained on are left out, with their number: they would make it look too good.
+So the table that a run was made of can be given again.
 
 The threshold is chosen on half of the pairs. Precision and recall are measured on the
 other half, with 95% intervals. No text is in both halves.""",
         epilog="""\
 examples:
   python -m heads threshold runs/para labelled.tsv
+  python -m heads threshold runs/mine my.tsv --precision 0.9   # its dev and test part
   python -m heads threshold runs/all labelled.csv --cell para --precision 0.95
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
@@ -124,13 +126,18 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     from data.labelled import read_labelled
     from evaluation.threshold import find_threshold, reason
     from heads.saved import find_cell, load_head, why_no_threshold
+    from heads.unseen import not_trained_on
 
     if options.threads:
         torch.set_num_threads(options.threads)
     cell = find_cell(options.run, options.cell, why_no_threshold)
     if problem := why_no_threshold(cell.path):
         raise DataError(f"{cell.name}: {problem}")
-    pairs = read_labelled(options.file, options.columns, options.at)
+    labelled = read_labelled(options.file, options.columns, options.at)
+    pairs = not_trained_on(labelled, options.run, cell.task)
+    if left_out := len(labelled) - len(pairs):
+        count = f"{left_out:,} of {len(labelled):,} pairs left out"
+        print(f"{count}: the head was trained on a text of theirs", file=sys.stderr)
     print(f"cell {cell.name}", file=sys.stderr)
     head = load_head(cell.path, options.device)
     scores = head.soft([pair.texts for pair in pairs])  # (N,)

@@ -170,12 +170,12 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
         pretrain = about["pretrain"]
         folder = run / "backbones" / ("none" if pretrain == "none" else f"{pretrain}-{config.seed}")
         if pretrain == "none":  # as the run pooled, whatever the checkpoint states
-            pooling = _options(run).get("pooling")
+            pooling = run_options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(
             f"{folder}: gone, the encoder under the head {path.name}; {_again(run)}"
         )
-    precision = precision or _options(run).get("precision", "auto")
+    precision = precision or run_options(run).get("precision", "auto")
     encoder = load_tuned(folder, device, precision, pooling).freeze()
     hidden_size = encoder.model.config.hidden_size
     head = build_head(task, reader, hidden_size, config.features, config.dropout)
@@ -196,7 +196,8 @@ def _again(run: Path) -> str:
     return "run its command again, which trains what is missing"
 
 
-def _options(run: Path) -> dict[str, Any]:
+def run_options(run: Path) -> dict[str, Any]:
+    """Return the settings that a run's config.json holds."""
     path = run / "config.json"
     try:
         return dict(read_json(path)["options"])

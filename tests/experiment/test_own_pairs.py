@@ -1,20 +1,25 @@
 """A table of the user's own, from --pairs to page, predictions and export; settings of it."""
 
 import json
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 import toy_runs
 from conftest import toy_sentences
 
+import run_multitask
 from data.examples import DataError
-from data.tasks import TASKS
+from data.locate import data_folder
+from data.tasks import TASKS, read_task
 from experiment.settings import Settings, parse_options
 from heads.__main__ import main as heads_main
 from report.compare import compare
 from report.costs import measure_run
 from report.page.write import write_page
 from runtime.errors import UserError
+from search.__main__ import main as search_main
 
 LABELS = {
     "paraphrase": ("no", "yes"),
@@ -95,6 +100,53 @@ def test_predictions_are_in_the_words_of_the_table(own_run, tmp_path, capsys):
         "classes": "labels = ['bad', 'good', 'so so']",
     }
     assert wanted[task] in card and "my.tsv" in card
+
+
+def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
+    tiny_checkpoint, tmp_path, capsys
+):
+    first, second = toy_sentences(300, 3), toy_sentences(300, 4)
+    rows = [
+        f"{n} {a}\t{n} {b}\t{n % 2}" for n, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    table = tmp_path / "my.tsv"
+    table.write_text("\n".join(["text1\ttext2\tlabel", *rows]) + "\n")
+    settings = toy_runs.small(tiny_checkpoint, "bundled", tmp_path / "run", pairs=str(table))
+    toy_runs.compare(settings)
+    words = ["threshold", str(tmp_path / "run"), str(table), "--device", "cpu"]
+    assert heads_main(words) == 0
+    said = capsys.readouterr()
+    assert "240 of 300 pairs left out: the head was trained on a text of theirs" in said.err
+    assert "Chosen on 30 pairs, measured on 30 others" in said.out
+    table.unlink()
+    others = tmp_path / "others.tsv"
+    others.write_text("\n".join(["text1\ttext2\tlabel", *rows[:40]]) + "\n")
+    assert heads_main([*words[:2], str(others), *words[3:]]) == 0  # the table is gone
+    assert "Chosen on 20 pairs" in capsys.readouterr().out
+
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readmes_commands_go_from_a_table_to_an_index(tmp_path, monkeypatch, capsys):
+    block = README.split("<!-- own pairs -->\n```bash\n")[1].split("```")[0]
+    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert len(lines) == 5
+    monkeypatch.chdir(tmp_path)
+    pairs = read_task(data_folder("bundled"), "para").train[:300]
+    rows = [f"{pair.text_a}\t{pair.text_b}\t{pair.label:g}" for pair in pairs]
+    Path("pairs.tsv").write_text("\n".join(["question1\tquestion2\tis_duplicate", *rows]) + "\n")
+    Path("new.tsv").write_text("question1\tquestion2\nA kite?\tA red kite?\n")
+    Path("sentences.txt").write_text("\n".join(pair.text_a for pair in pairs[:20]) + "\n")
+    programs = {"heads": heads_main, "search": search_main}
+    for words in lines:
+        if words[1] == "-m":
+            assert programs[words[2]](words[3:]) == 0, words
+        else:
+            assert run_multitask.main([*words[2:], "--cost-seconds", "0.1"]) == 0
+    assert "300 pairs, label is_duplicate with" in capsys.readouterr().out
+    assert Path("predicted.tsv").read_text().startswith("id\tis_duplicate\tprobability\n2\t")
+    assert Path("my-index").is_dir() and Path("my-encoder/modules.json").is_file()
 
 
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):

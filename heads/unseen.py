@@ -1,0 +1,34 @@
+"""Which labelled pairs a run's heads have not been trained on."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.examples import DataError, SentencePair
+from data.locate import data_folder
+from data.overlap import Seen, overlap
+from data.pairs import read_pairs
+from data.tasks import read_task
+from heads.saved import run_options
+
+logger = logging.getLogger(__name__)
+
+
+def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[SentencePair]:
+    """Return the pairs without a text of the rows that a run trained a task's heads on.
+
+    All of them where the run's data is no longer there.
+    """
+    options, seen = run_options(run), Seen()
+    try:
+        if tables := options.get("pairs"):
+            seed, columns = options.get("seed", 42), options.get("columns") or ()
+            train = read_pairs(tables, columns, task, seed).splits.train
+        else:
+            train = read_task(data_folder(options["data"]), task).train
+    except DataError as error:
+        logger.warning("%s; pairs that the head was trained on are not left out", error)
+        return list(pairs)
+    seen.add_examples(train)
+    shared = overlap(pairs, seen).shared
+    return [pair for pair, known in zip(pairs, shared, strict=True) if not known]
