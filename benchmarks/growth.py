@@ -26,7 +26,7 @@ from minbert.flops import encoder_flops
 from minbert.hub import MINI
 from report.cell import Cell
 from report.judging import judge_cells, to_json
-from report.page.charts import look_of
+from report.page.curves import look_of
 from report.page.figure import draw, in_light_colours, legend
 from report.page.write import write_page
 from report.run_folder import COMPARISONS, RunFolder

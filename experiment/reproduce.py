@@ -437,7 +437,7 @@ def text_of(table: Table, results: Sequence[dict[str, Any]]) -> str:
 
 def figure_of(table: Table) -> str:
     """Return the figure that a table's commands left, as an .svg file."""
-    from report.page import charts
+    from report.page import curves as drawing
     from report.page.figure import in_light_colours
     from report.run_folder import read_curves
 
@@ -451,8 +451,8 @@ def figure_of(table: Table) -> str:
                 for name, curve in curves.items()
             }
             first = min(name for name, way in ways_of_seeds.items() if way)
-            ways.append((charts.look_of(number, row.label), [ways_of_seeds[first]]))
-        (figure,) = charts.trajectory(ways)
+            ways.append((drawing.look_of(number, row.label), [ways_of_seeds[first]]))
+        (figure,) = drawing.trajectory(ways)
         return in_light_colours(figure.svg)
     text = (folder_of(table, 0) / source).read_text(encoding="utf-8")
     if not name:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FIRST, MOST = 16, 2**20  # items: the smallest and the largest amount that is measured
 FACTOR = 4  # from one amount to the next: all the smaller ones together cost a third of the largest
+ROUNDS = 3  # of the largest amount
 SINGLES = 9  # examples that are timed one by one
 SEARCHED = 10_000  # texts of the search that is reported
 TYPICAL = 1000  # examples that costs are measured on
@@ -53,34 +54,35 @@ Separate = tuple[Callable[[Sequence[str]], Any], Callable[[Any, Any], np.ndarray
 # --- measuring
 
 
-def rate(work: Callable[[int], object], budget: float) -> float:
-    """Return how many items per second `work(items)` does, by the largest amount measured.
+def rates(work: Callable[[int], object], budget: float) -> list[float]:
+    """Return how many items per second `work(items)` does, in rounds of the largest amount.
 
-    Amounts grow until the next one would take longer than is left of `budget` seconds; the smallest
-    is measured even if it takes longer.
+    Amounts grow until ROUNDS rounds of the next one would take longer than is left of `budget`
+    seconds. Where that is the smallest amount, it has one round, whatever it takes.
     """
     started = time.perf_counter()
     work(FIRST)  # not timed: the first call warms up
     amount = FIRST
     while True:
-        begun = time.perf_counter()
-        work(amount)
-        ended = time.perf_counter()
-        seconds = max(ended - begun, 1e-9)  # a clock may stand still during the smallest work
-        if amount >= MOST or FACTOR * seconds > budget - (ended - started):
-            return amount / seconds
+        seconds = _seconds(work, amount)
+        left = budget - (time.perf_counter() - started)
+        if amount >= MOST or ROUNDS * FACTOR * seconds > left:
+            break
         amount *= FACTOR
+    further = ROUNDS - 1 if (ROUNDS - 1) * seconds <= left else 0
+    return [amount / s for s in (seconds, *(_seconds(work, amount) for _ in range(further)))]
 
 
-def seconds_of_one(work: Callable[[int], object]) -> float:
-    """Return the median seconds of `work(1)`, `work(2)`, ... after `work(0)`."""
+def seconds_of_one(work: Callable[[int], object]) -> list[float]:
+    """Return the seconds of `work(1)`, `work(2)`, ... after `work(0)`."""
     work(0)
-    seconds = []
-    for number in range(1, SINGLES + 1):
-        begun = time.perf_counter()
-        work(number)
-        seconds.append(time.perf_counter() - begun)
-    return median(seconds)
+    return [_seconds(work, number) for number in range(1, SINGLES + 1)]
+
+
+def _seconds(work: Callable[[int], object], items: int) -> float:
+    begun = time.perf_counter()
+    work(items)
+    return max(time.perf_counter() - begun, 1e-9)  # a clock may stand still during small work
 
 
 def speeds(
@@ -89,35 +91,40 @@ def speeds(
     score: Callable[[Sequence[Texts]], np.ndarray],
     separate: Separate | None = None,
 ) -> Cost:
-    """Return the speeds of a head that scores N examples -> logits, in about `budget` seconds."""
+    """Return the speeds of a head that scores N examples -> logits, in about `budget` seconds.
+
+    Each speed is the median of its rounds; `spread` has the smallest and the largest.
+    """
     share = budget if separate is None else budget / 3
-    single = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
-    cost: Cost = {
-        "milliseconds": 1000 * single,
-        "examples_per_second": rate(lambda n: score(_cycled(examples, n)), share),
-        "texts_per_second": None,
-        "comparisons_per_second": None,
-        "bytes_per_text": None,
+    singles = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
+    rounds = {
+        "milliseconds": [1000 * seconds for seconds in singles],
+        "examples_per_second": rates(lambda n: score(_cycled(examples, n)), share),
     }
-    if separate is None:
-        return cost
-    encode, compare = separate
-    texts = [text for pair in examples for text in pair]
-    cost["texts_per_second"] = rate(lambda n: encode(_cycled(texts, n)), share)
-    # A sample, repeated: products of equal rows take as long as any others.
-    kept = encode(texts[:SAMPLE])  # (N, H), or of each text its tokens' (T, H)
-    block: Any = _cycled(kept, BLOCK)
-    if isinstance(kept, np.ndarray):
-        block = np.stack(block)
+    size = None
+    if separate is not None:
+        encode, compare = separate
+        texts = [text for pair in examples for text in pair]
+        rounds["texts_per_second"] = rates(lambda n: encode(_cycled(texts, n)), share)
+        # A sample, repeated: products of equal rows take as long as any others.
+        kept = encode(texts[:SAMPLE])  # (N, H), or of each text its tokens' (T, H)
+        block: Any = _cycled(kept, BLOCK)
+        if isinstance(kept, np.ndarray):
+            block = np.stack(block)
 
-    def compare_all(n: int) -> None:
-        for start in range(0, n, BLOCK):
-            part = block[: n - start]
-            compare(part, part)
+        def compare_all(n: int) -> None:
+            for start in range(0, n, BLOCK):
+                part = block[: n - start]
+                compare(part, part)
 
-    cost["comparisons_per_second"] = rate(compare_all, share)
-    cost["bytes_per_text"] = sum(text.nbytes for text in kept) / len(kept)
-    return cost
+        rounds["comparisons_per_second"] = rates(compare_all, share)
+        size = sum(text.nbytes for text in kept) / len(kept)
+    return {
+        **dict.fromkeys(("texts_per_second", "comparisons_per_second")),
+        **{name: median(values) for name, values in rounds.items()},
+        "bytes_per_text": size,
+        "spread": {name: [min(values), max(values)] for name, values in rounds.items()},
+    }
 
 
 def _cycled(items: Sequence[Any], count: int) -> list[Any]:
@@ -133,11 +140,13 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         encoder: `bi`, `late` or `cross`.
         passes, tokens, flops: per example, on average; passes of the encoder, operations of
             encoder and head.
-        milliseconds: of one example alone, the median of a few.
+        milliseconds: of one example alone.
         examples_per_second: in batches.
         texts_per_second: that are encoded separately; None where no text is kept.
         comparisons_per_second: of what is kept of such texts, by the head; None likewise.
         bytes_per_text: that are kept of it; None likewise.
+        spread: the smallest and the largest measured value of each time and speed above, which are
+            medians.
     """
     from heads.maxsim import compared, token_states
     from minbert.flops import encoder_flops, linear_flops
@@ -313,6 +322,20 @@ def search_seconds(cost: Cost) -> float | None:
     return float(one_text + SEARCHED / cost["comparisons_per_second"])
 
 
+def search_spread(cost: Cost) -> tuple[float, float] | None:
+    """Return the shortest and the longest search by the measured speeds; None if unknown."""
+    spread = cost.get("spread", {})  # 1.0 did not keep it
+    ends: list[Any] = []
+    for fast in (True, False):
+        # The fastest round has the fewest milliseconds, and the most items per second.
+        speeds = {
+            name: (min if fast == (name == "milliseconds") else max)(values)
+            for name, values in spread.items()
+        }
+        ends.append(search_seconds(cost | speeds))
+    return (ends[0], ends[1]) if spread and None not in ends else None
+
+
 # --- costs.json in words
 
 
@@ -363,7 +386,7 @@ def cheaper(pairs: float | None) -> str:
             "The cross-encoder is always cheaper here: scoring two stored embeddings takes as "
             "long as reading the pair."
         )
-    if pairs <= 1:
+    if pairs < 1.05:  # as a text is in one pair at least
         return "The bi-encoder is cheaper even if every text is used only once."
     return f"The bi-encoder is cheaper once each text is used in {pairs:.1f} or more pairs."
 

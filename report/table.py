@@ -13,6 +13,7 @@ from evaluation.table import markdown
 from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
 from report.judging import Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
+from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
 from report.verdict import verdict_of
 
@@ -33,7 +34,9 @@ def conclusion(cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunF
         return ""
     judged = judge_cells(of_most_labels(cells), splits, folder)
     folder.write_json(COMPARISONS, to_json(judged))
-    return summary(cells, judged, learning_curves(cells, splits, folder), folder.path)
+    learning = learning_curves(cells, splits, folder)
+    simcse = in_lines(rating_groups(of_most_labels(cells), splits, folder))
+    return summary(cells, judged, learning, folder.path, simcse)
 
 
 def summary(
@@ -41,10 +44,11 @@ def summary(
     judged: Sequence[Judged],
     learning: Sequence[LearningCurves],
     folder: Path,
+    simcse: Sequence[str] = (),
 ) -> str:
-    """Return how a run ends: the table, the verdict, and where everything is."""
+    """Return how a run ends: the table, the verdict, what SimCSE did, and where everything is."""
     verdict = verdict_text(cells, judged, learning)
-    parts = [results_table(cells, judged), verdict, f"Results saved to {folder}"]
+    parts = [results_table(cells, judged), verdict, *simcse, f"Results saved to {folder}"]
     return "\n\n".join(filter(None, parts))
 
 

@@ -1,211 +1,265 @@
-"""The figures of a run's page: scores, learning curves, training."""
+"""The figures of a run's answer: differences around zero, scores, costs, what SimCSE changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS
-from evaluation.significance import Estimate
+from evaluation.significance import Comparison, Estimate
 from heads.config import READERS
+from report.cell import COSINE
+from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
-from report.page.figure import INK, PAPER, SERIES, Figure, draw, legend
-from report.page.tables import Table, interval, number, word
+from report.judging import Judged
+from report.page.figure import INK, MUTED, PAPER, SERIES, Figure, draw, legend
+from report.page.tables import Table, number, word
+from report.rating_groups import RatingGroup
 from report.verdict import metric_name, sentence_case, setting, task_name
 
-WIDTH = 0.36  # of a bar, at most
-# Reader -> colour, hatch of bars, markers and dashes of lines: no difference by colour alone.
+# Reader -> colour, marker and dashes of lines: no difference by colour alone.
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-LOOKS: dict[str, tuple[str, str, str, Any]] = {
-    "bi": (SERIES[0], "", "o", STYLES[0]),
-    "cross": (SERIES[1], "//", "s", STYLES[1]),
-    "late": (SERIES[2], "..", "D", STYLES[2]),
+LOOKS: dict[str, tuple[str, str, Any]] = {
+    "bi": (SERIES[0], "o", STYLES[0]),
+    "cross": (SERIES[1], "s", STYLES[1]),
+    "late": (SERIES[2], "D", STYLES[2]),
 }
-
-Records = list[dict[str, Any]]
-Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
-Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and how matplotlib draws them
+ROW, AROUND = 0.46, 0.75  # inches: of a row of points, and of what is around all rows
 
 
-# Each task's main metric by setting, the readers side by side.
+# Differences, with their intervals.
+
+Difference = tuple[str, Comparison, str]  # in words, a minus b, and whose colour it has
 
 
-def bar_figures(run: FinishedRun) -> list[Figure]:
+def difference_figure(run: FinishedRun) -> Figure | None:
+    """Return the differences that the verdict is about, around zero; None where there are none."""
+    asked = [place for place in run.judged if place.question.best]
+    rows = [row for place in asked for row in (*_between_readers(place), *_by_simcse(place))]
+    # The readers come first, whatever the task.
+    rows.sort(key=lambda row: row[0].startswith(SIMCSE))
+    if not rows:
+        return None
+    return draw(
+        "differences",
+        "Differences",
+        "Lines are 95% confidence intervals. Filled: significant. Hollow: not significant.",
+        None,  # the table of comparisons has these numbers
+        partial(_paint_differences, rows=rows),
+        height=ROW * len(rows) + AROUND,
+    )
+
+
+SIMCSE = "Effect of "
+
+
+def _between_readers(place: Judged) -> list[Difference]:
+    """Return the best system of each reader minus that of each other one."""
+    rows = []
+    best, metric = place.question.best, place.main_metric
+    for a, b in combinations(best, 2):
+        versus = place.between(best[a], best[b], metric)
+        if versus is not None and versus.difference is not None:
+            better = a if versus.difference > 0 else b
+            readers = f"{READERS[a]} minus {READERS[b]}"
+            rows.append((f"{_about(place, metric)}: {readers}", versus, LOOKS[better][0]))
+    return rows
+
+
+def _by_simcse(place: Judged) -> list[Difference]:
+    """Return what each contrastive stage changed in the frozen bi-encoder."""
+    rows = []
+    for before, after in place.question.changes:
+        stage = setting(place.question.systems[after].pretrain)
+        for what, metric in (("cosine", COSINE), ("bi-encoder head", place.main_metric)):
+            versus = place.between(after, before, metric)
+            if versus is not None and versus.difference is not None:
+                words = f"{SIMCSE}{stage}: {what}, {_about(place, metric)}"
+                rows.append((words, versus, LOOKS["bi"][0]))
+    return rows
+
+
+def _about(place: Judged, metric: str) -> str:
+    return f"{sentence_case(task_name(place.task))}, {metric_name(metric)}"
+
+
+def _paint_differences(axes: Any, rows: Sequence[Difference]) -> None:
+    axes.axvline(0, color=INK, lw=1)
+    for y, (words, versus, colour) in enumerate(rows):
+        _paint_point(axes, versus.difference, y, versus.interval, colour, "o", versus.decided)
+        _write_above(axes, y, words)
+    _as_rows(axes, len(rows))
+    axes.set_xlabel("difference")
+
+
+def _paint_point(
+    axes: Any, x: Any, y: float, ends: Any, colour: str, marker: str, filled: bool = True
+) -> None:
+    if ends:
+        axes.plot([ends.low, ends.high], [y, y], color=colour, lw=1.8)
+    axes.plot([x], [y], marker, color=colour, mfc=colour if filled else PAPER, ms=7)
+
+
+def _write_above(axes: Any, y: float, words: str) -> None:
+    """Write the heading of a row of points above it, from the left edge."""
+    across = axes.get_yaxis_transform()
+    axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=10)
+
+
+def _as_rows(axes: Any, rows: int) -> None:
+    """Make the y axis one of rows, the first on top, with room for what is written above them."""
+    axes.set_ylim(rows - 0.6, -0.85)
+    axes.set_yticks([])
+    axes.grid(axis="y", visible=False)
+    axes.spines["left"].set_visible(False)
+
+
+# Each task's main metric by setting, the readers in one row.
+
+
+def score_figures(run: FinishedRun) -> list[Figure]:
     """Return a figure per task; tasks whose metric is defined for one system at most have none."""
     figures = []
     for task in run.tasks:
         scores: dict[str, dict[str, Estimate]] = {}  # setting -> reader -> score
         for name, readers in run.settings(task).items():
-            scores[name] = {}
             for reader, cells in readers.items():
                 estimate = run.estimate(cells[0], task.main_metric)
                 if estimate is not None and estimate.mean is not None:
-                    scores[name][reader] = estimate
+                    scores.setdefault(name, {})[reader] = estimate
         if sum(map(len, scores.values())) > 1:  # one number is no figure
             metric = metric_name(task.main_metric)
             figure = draw(
-                f"bars-{task.name}",
+                f"scores-{task.name}",
                 f"{sentence_case(task_name(task.name))}: {task.about}",
-                f"Bars of {metric} on {run.shown[0].split}; lines are 95% confidence intervals.",
+                f"{metric} on {run.shown[0].split}. Lines are 95% confidence intervals.",
                 None,  # the table of scores has these numbers
-                partial(_paint_bars, scores=scores, metric=metric),
+                partial(_paint_scores, scores=scores, metric=metric),
+                height=ROW * len(scores) + AROUND + 0.3,
             )
             figures.append(figure)
     return figures
 
 
-def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) -> None:
+def _paint_scores(axes: Any, scores: Mapping[str, dict[str, Estimate]], metric: str) -> None:
     readers = [reader for reader in LOOKS if any(reader in row for row in scores.values())]
-    width = min(WIDTH, 0.8 / len(readers) - 0.02)
-    for k, reader in enumerate(readers):
-        colour, hatch, _, _ = LOOKS[reader]
-        offset = (k - (len(readers) - 1) / 2) * (width + 0.02)
-        bars = {x + offset: row[reader] for x, row in enumerate(scores.values()) if reader in row}
-        heights = [estimate.mean for estimate in bars.values()]
-        look = {"color": colour, "label": READERS[reader], "hatch": hatch, "linewidth": 0}
-        axes.bar(list(bars), heights, width, **look)
-        _paint_intervals(axes, bars, INK, 1.2)
-    axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
-    axes.set_xlim(-0.6, len(scores) - 0.4)
-    axes.grid(axis="x", visible=False)
-    axes.axhline(0, color=INK, lw=0.8)
-    axes.set_ylabel(metric)
+    for y, (name, of_readers) in enumerate(scores.items()):
+        _write_above(axes, y, name)
+        for reader, score in of_readers.items():
+            colour, marker, _ = LOOKS[reader]
+            beside = 0.14 * (readers.index(reader) - (len(readers) - 1) / 2)
+            _paint_point(axes, score.mean, y + 0.1 + beside, score.interval, colour, marker)
+    for reader in readers:
+        colour, marker, _ = LOOKS[reader]
+        axes.plot([], [], marker, color=colour, ms=7, label=READERS[reader])
+    _as_rows(axes, len(scores))
+    axes.set_xlabel(metric)
     legend(axes)
 
 
-def _paint_intervals(axes: Any, scores: Mapping[Any, Estimate], colour: str, width: float) -> None:
-    for x, score in scores.items():
-        if score.interval:
-            axes.plot([x, x], [score.interval.low, score.interval.high], color=colour, lw=width)
+# Costs.
 
 
-# The main metric by number of labels.
+def cost_figure(costs: Mapping[str, Any]) -> Figure | None:
+    """Return what one pair and one search cost each reader; None where no pairs were measured.
+
+    Raises:
+        KeyError, TypeError: these are not a run's costs.
+    """
+    rows: dict[str, list[tuple[str, float, Any]]] = {}  # in words -> reader, seconds, their ends
+    for cell in costs["cells"]:
+        cost = cell["cost"]
+        search = search_seconds(cost)
+        if search is None:  # of single texts
+            continue
+        task = sentence_case(task_name(cell["task"]))
+        ends = cost.get("spread", {}).get("milliseconds")
+        one = cost["milliseconds"] / 1000
+        point = cost["encoder"], one, ends and [end / 1000 for end in ends]
+        rows.setdefault(f"{task}: one pair", []).append(point)
+        point = cost["encoder"], search, search_spread(cost)
+        rows.setdefault(f"{task}: search {SEARCHED:,} texts", []).append(point)
+    if not rows:
+        return None
+    return draw(
+        "costs",
+        "Time",
+        "Medians, on a logarithmic scale. Lines go from the fastest to the slowest round. The "
+        "bi-encoder and late interaction search precomputed embeddings.",
+        None,  # the table of costs has these numbers
+        partial(_paint_costs, rows=rows),
+        height=ROW * 1.5 * len(rows) + AROUND + 0.3,
+    )
 
 
-def learning_figures(run: FinishedRun) -> list[Figure]:
-    """Return a figure per task and setting that ran with several numbers of labels."""
+def _paint_costs(axes: Any, rows: Mapping[str, list[tuple[str, float, Any]]]) -> None:
+    axes.set_xscale("log")
+    readers = []
+    for y, (words, points) in enumerate(rows.items()):
+        _write_above(axes, y, words)
+        for k, (reader, seconds, ends) in enumerate(points):
+            colour, marker, _ = LOOKS[reader]
+            below = y + 0.02 + 0.24 * k
+            if ends:
+                axes.plot(ends, [below] * 2, color=colour, lw=1.8)
+            label = None if reader in readers else READERS[reader]
+            axes.plot([seconds], [below], marker, color=colour, ms=7, label=label)
+            shift = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+            right = max(seconds, *ends) if ends else seconds
+            axes.annotate(in_words(seconds), (right, below), fontsize=10, **shift)
+            readers.append(reader)
+    _as_rows(axes, len(rows))
+    axes.margins(x=0.15)
+    low, high = axes.get_xlim()
+    ticks = [10.0**power for power in range(-6, 7) if low <= 10.0**power <= high]
+    axes.set_xticks(ticks, [in_words(tick) for tick in ticks])
+    axes.minorticks_off()
+    legend(axes)
+
+
+# What SimCSE does to cosine similarities.
+
+
+def simcse_figures(groups: Mapping[str, Mapping[str, Sequence[RatingGroup]]]) -> list[Figure]:
+    """Return a figure per task: cosines by rating before and after each contrastive stage.
+
+    Args:
+        groups: task -> stage -> its groups, as `report.rating_groups` makes them.
+    """
     figures = []
-    for curves in run.learning:
-        metric = metric_name(TASKS[curves.task].main_metric)
-        rows = []
-        for labels in sorted({labels for points in curves.points.values() for labels, _ in points}):
-            row = [number(labels, 0)]
-            for points in curves.points.values():
-                score = dict(points).get(labels)
-                row.append(number(score.mean, 3, interval(score.interval)) if score else word(None))
-            rows.append(row)
-        about = f"{task_name(curves.task)} ({setting(curves.pretrain, curves.tune)})"
-        title = f"{sentence_case(about)}: {metric} by number of labels"
-        header = ("labels", *(READERS[reader] for reader in curves.points))
+    for task, stages in groups.items():
+        names = {stage: sentence_case(setting(stage)) for stage in stages}
+        rows = [
+            [word(same[0].name), *(number(group.mean, 2) for group in same), number(same[0].n, 0)]
+            for same in zip(*stages.values(), strict=True)
+        ]
+        title = f"{sentence_case(task_name(task))}: cosine similarity by rating"
         figure = draw(
-            f"labels-{curves.task}-{curves.pretrain}, {curves.tune}",
+            f"cosines-{task}",
             title,
-            f"Lines of {metric} on {curves.split} by number of labelled examples.",
-            Table(title, header, rows),
-            partial(_paint_learning, points=curves.points, metric=metric),
+            "Mean cosine similarity of the two embeddings of a pair. Lines cover the middle half "
+            "of the pairs. SimCSE moves pairs of different meaning away from each other.",
+            Table(title, ("rating", *names.values(), "pairs"), rows),
+            partial(_paint_cosines, stages=stages, names=names),
         )
         figures.append(figure)
     return figures
 
 
-def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], metric: str) -> None:
-    for reader, scores in points.items():
-        colour, _, marker, dashes = LOOKS[reader]
-        known = {labels: score for labels, score in scores if score.mean is not None}
-        look = {"color": colour, "label": READERS[reader], "marker": marker, "ls": dashes}
-        axes.plot(list(known), [score.mean for score in known.values()], **look)
-        _paint_intervals(axes, known, colour, 1.0)
-    axes.set_xscale("log")
-    sizes = sorted({labels for scores in points.values() for labels, _ in scores})
-    # Two sizes that lie near each other would be written over each other.
-    apart = [near > 1.8 * size for size, near in pairwise(sizes)] + [True]
-    axes.set_xticks(sizes, [f"{n:,}" if far else "" for n, far in zip(sizes, apart, strict=True)])
-    axes.minorticks_off()
-    axes.set_xlabel("labelled examples")
-    axes.set_ylabel(metric)
-    legend(axes)
-
-
-# Training: dev scores, and the way of the embeddings.
-
-
-def look_of(k: int, label: str | None) -> dict[str, Any]:
-    """Return the look of the line of number k: no two differ by colour alone."""
-    return {"color": SERIES[k % len(SERIES)], "ls": STYLES[k % len(STYLES)], "label": label}
-
-
-def curve_figures(run: FinishedRun) -> list[Figure]:
-    """Return the curves of contrastive tuning, those of each task's heads, and the trajectory."""
-    stages: dict[str, list[Records]] = {}
-    for pretrain, seed in dict.fromkeys((cell.pretrain, cell.seed) for cell in run.cells):
-        if records := run.curves.get(f"{pretrain}-{seed}"):
-            stages.setdefault(pretrain, []).append(records)
-    of_stages = [(look_of(k, name), curves) for k, (name, curves) in enumerate(stages.items())]
-    figures = [*_curves("tuning", "Contrastive tuning", "step", of_stages)]
-    for task in run.tasks:
-        # Colours are settings, line styles readers.
-        of_heads = []
-        for k, (name, readers) in enumerate(run.settings(task).items()):
-            for reader, cells in readers.items():
-                curves = [run.curves[cell.name] for cell in cells if cell.name in run.curves]
-                look = look_of(k, f"{name} {reader}") | {"ls": LOOKS[reader][3]}
-                of_heads.append((look, curves))
-        title = f"Heads of {task_name(task.name)}: {metric_name(task.main_metric)} on dev"
-        figures += _curves(f"heads-{task.name}", title, "epoch", of_heads)
-    return [*figures, *trajectory(of_stages)]
-
-
-def _curves(name: str, title: str, x: str, trained: Trained) -> Iterator[Figure]:
-    """Yield a figure of dev scores by step or epoch, if there are any."""
-    lines = [
-        (points, look | {"lw": 1.4, "ms": 4}) for points, look in _drawn(trained, x, "dev_score")
-    ]
-
-    def paint(axes: Any) -> None:
-        _paint_lines(axes, lines, x, "dev score")
-        axes.xaxis.get_major_locator().set_params(integer=True)
-
-    if lines:
-        about = f"Lines of the dev score by {x}, one per seed."
-        yield draw(f"curve-{name}", title, about, None, paint)
-
-
-def trajectory(stages: Trained) -> Iterator[Figure]:
-    """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
-    lines = []
-    for points, look in _drawn(stages, "uniformity", "alignment"):
-        end = {"ls": "", "marker": "o", "color": look["color"]}
-        hollow = {"mfc": PAPER, "mec": look["color"]}
-        lines += [(points, look), (points[:1], end | hollow), (points[-1:], end)]
-    if lines:
-        yield draw(
-            "trajectory",
-            "Alignment and uniformity during tuning",
-            "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower "
-            "is better for both. Alignment is how near texts of the same meaning are, uniformity "
-            "how evenly all texts spread.",
-            None,
-            partial(_paint_lines, lines=lines, x="uniformity", y="alignment", columns=3),
-        )
-
-
-def _drawn(trained: Trained, x: str, y: str) -> Iterator[Line]:
-    """Yield the points and the look of every curve that has both numbers."""
-    for look, curves in trained:
-        label = look["label"]
-        for curve in curves:
-            pairs = [(record.get(x), record.get(y)) for record in curve]
-            known = [pair for pair in pairs if all(isinstance(n, int | float) for n in pair)]
-            if known:
-                yield known, look | {"label": label, "marker": "."}
-                label = None  # one entry in the legend for all seeds
-
-
-def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int = 2) -> None:
-    for points, look in lines:
-        axes.plot(*np.array(points).reshape(-1, 2).T, **look)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    legend(axes, columns)
+def _paint_cosines(
+    axes: Any, stages: Mapping[str, Sequence[RatingGroup]], names: Mapping[str, str]
+) -> None:
+    for k, (stage, groups) in enumerate(stages.items()):
+        colour = MUTED if stage == "none" else (LOOKS["bi"][0], *SERIES[3:])[(k - 1) % 4]
+        beside = 0.12 * (k - (len(stages) - 1) / 2)
+        x = np.arange(len(groups)) + beside
+        means = [group.mean for group in groups]
+        look = {"color": colour, "marker": "o", "ms": 5, "ls": STYLES[k % len(STYLES)]}
+        axes.plot(x, means, **look, label=names[stage])
+        for place, group in zip(x, groups, strict=True):
+            axes.plot([place] * 2, [group.low, group.high], color=colour, lw=1.2)
+    axes.set_xticks(range(len(groups)), [group.name for group in groups])
+    axes.set_xlabel("rating")
+    axes.set_ylabel("cosine similarity")
+    legend(axes, 1)

@@ -24,7 +24,7 @@ COLOURS = {
     **{INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper"},
     **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)},
 }
-SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
+WIDTH, HEIGHT = 5.0, 3.3  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -47,8 +47,6 @@ SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "lines.linewidth": 1.6,
-    "hatch.color": PAPER,
-    "hatch.linewidth": 1.2,
 }
 
 
@@ -64,12 +62,17 @@ class Figure:
 
 
 def draw(
-    name: str, title: str, description: str, table: Table | None, paint: Callable[[Any], None]
+    name: str,
+    title: str,
+    description: str,
+    table: Table | None,
+    paint: Callable[[Any], None],
+    height: float = HEIGHT,
 ) -> Figure:
-    """Return a figure of one panel, which `paint` draws on matplotlib's axes."""
+    """Return a figure of one panel, `height` inches high, which `paint` draws on its axes."""
     name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        canvas = Canvas(figsize=SIZE, layout="constrained")
+        canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
         axes = canvas.add_subplot()
         paint(axes)
         text = io.StringIO()

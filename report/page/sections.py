@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from statistics import mean
 from typing import Any
 
@@ -12,20 +13,71 @@ from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
-from evaluation.slices import Slice, groups, slices
+from evaluation.slices import FEWEST, Slice, groups, slices
 from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.judging import mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
-from report.verdict import metric_name, sentence_case, task_name
+from report.verdict import metric_name, sentence_case, setting, task_name
 from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
 # The difference of the encoders' errors that has the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 SHADES = 4  # of a heat map, for each encoder
+
+
+# The answer: each reader's best system.
+
+
+def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | None:
+    """Return a row per task and reader: score, and what it costs; None where nothing was asked.
+
+    Raises:
+        KeyError, TypeError: these are not a run's costs.
+    """
+    cost_of = {
+        (cell["task"], cell["cost"]["encoder"]): cell["cost"]
+        for cell in (costs["cells"] if costs else ())
+    }
+    asked = [place for place in run.judged if place.question.best]
+    metrics = {metric_name(place.main_metric) for place in asked}
+    several = len({cell.tune for cell in run.cells}) > 1
+    item = "one pair" if all(task.is_pair for task in run.tasks) else "one example"
+    rows = []
+    for place in asked:
+        for reader, system in place.question.best.items():
+            score = place.scores(place.main_metric)[system]
+            cost = cost_of.get((place.task, reader))
+            seconds = search_seconds(cost) if cost else None
+            name = sentence_case(READERS[reader])
+            if len(asked) > 1:
+                name = f"{sentence_case(task_name(place.task))}: {READERS[reader]}"
+            of = place.question.systems[system]
+            about = setting(of.pretrain, of.tune if several else "")
+            rows.append(
+                [
+                    Entry(name, note=about if place.question.chosen_on else ""),
+                    number(score.mean, 3, interval(score.interval)),
+                    word(None if len(metrics) == 1 else metric_name(place.main_metric)),
+                    word(None) if cost is None else _duration(cost["milliseconds"] / 1000),
+                    word(None) if seconds is None else _duration(seconds, "~"),
+                ]
+            )
+    if not rows:
+        return None
+    score_name = metrics.pop() if len(metrics) == 1 else "score"
+    header = ("", score_name, "metric", item, f"search {SEARCHED:,} texts")
+    caption = f"Score on {asked[0].split}, with its 95% confidence interval"
+    if costs:
+        caption += "; times on this machine (~ = extrapolated)"
+    return filled(Table(caption, header, rows))
+
+
+def _duration(seconds: float, sign: str = "") -> Entry:
+    return Entry(f"{sign}{in_words(seconds)}", seconds)
 
 
 # Scores and comparisons.
@@ -130,7 +182,7 @@ def heat_maps(run: FinishedRun) -> list[Table]:
     tables = []
     with progress("differences", len(run.tasks), "task", delay=2) as bar:
         for task in run.tasks:
-            columns: dict[str, list[Slice]] = {}
+            columns: dict[str, list[Slice]] = {}  # all of the same groups
             for name, readers in run.duels(task).items():
                 examples = run.examples(readers["bi"][0])
                 bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
@@ -142,20 +194,29 @@ def heat_maps(run: FinishedRun) -> list[Table]:
 
 
 def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table:
+    # All rows first, then the groups with the most evidence; small groups say nothing.
+    known = [same for same in zip(*columns.values(), strict=True) if same[0].n >= FEWEST]
+    known.sort(key=lambda same: (same[0].by != "all", -max(map(_evidence, same))))
     rows = [
         [
-            word(same[0].name),
+            Entry(same[0].name, note="" if same[0].by == "all" else same[0].by),
             *(_difference(part, DARKEST[task.label_kind]) for part in same),
             number(same[0].n, 0),
-            word(same[0].by),
         ]
-        for same in zip(*columns.values(), strict=True)
+        for same in known
     ]
     scored = task.label_kind == "score"
     unit = "distance from the gold score" if scored else "share of wrong answers"
     name = sentence_case(task_name(task.name))
     caption = f"{name}: errors of the bi-encoder minus those of the cross-encoder ({unit})"
-    return Table(caption, ("examples", *columns, "n", "by"), rows, "heat")
+    return Table(caption, ("examples", *columns, "n"), rows, "heat")
+
+
+def _evidence(part: Slice) -> float:
+    """Return how far a difference is from 0, in widths of its interval."""
+    if part.low is None or part.high is None:
+        return 0.0
+    return abs(part.difference) / max(part.high - part.low, 1e-9)
 
 
 def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
@@ -219,7 +280,7 @@ def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> li
     """Return who is better in the rows of the largest gaps, and these rows, at most MOST of each.
 
     Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
-    the larger the gap. First those with the bi-encoder better, largest gap first, then the others.
+    the larger the gap. The largest gaps come first; who is better takes turns.
 
     Args:
         bi, cross: scores (N,), or of each class its probability (N, C).
@@ -233,14 +294,15 @@ def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> li
         gold = labels.astype(np.int64)
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
-    largest = []
+    largest = []  # of each side
     for side, better in enumerate(DUEL):
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)
         rows = rows[np.argsort(-gaps[rows], kind="stable")][:MOST]
-        largest += [(better, row) for row in rows.tolist()]
-    return largest
+        largest.append([(better, row) for row in rows.tolist()])
+    turns = zip_longest(*largest)
+    return [example for turn in turns for example in turn if example is not None]
 
 
 def _in_words(soft: Any, task: Task) -> str:

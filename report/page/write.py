@@ -14,8 +14,9 @@ import jinja2
 from data.examples import DataError
 from report.costs import add_costs, cheaper, measured_on
 from report.finished import FinishedRun
-from report.page import charts, sections
+from report.page import charts, curves, sections
 from report.page.tables import UNKNOWN
+from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COSTS
 from report.table import answer
 from report.verdict import sentence_case, task_name
@@ -88,37 +89,44 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
     headline, paragraphs = answer(run.cells, run.judged, run.learning)
     config = dict(run.config)
     words = config.pop("command", None)
+    seeds = sorted({cell.seed for cell in run.cells})
+    groups = rating_groups(run.cells, run.splits, run.folder)
     return {
         "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
         "script": (TEMPLATES / "page.js").read_text(encoding="utf-8"),
         "name": run.path.resolve().name,
         "run": run.path,
-        "facts": {
-            "backbone": run.cells[0].backbone,
-            "data": run.cells[0].data,
-            "seeds": ", ".join(map(str, sorted({cell.seed for cell in run.cells}))),
-            "heads": len({cell.name for cell in run.cells}),
-        },
+        "facts": [
+            f"encoder {run.cells[0].backbone}",
+            f"data {run.cells[0].data}",
+            f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
+            f"heads {len({cell.name for cell in run.cells})}",
+        ],
         "headline": headline,
         "paragraphs": paragraphs,
-        "bars": charts.bar_figures(run),
-        "learning": charts.learning_figures(run),
+        "differences": charts.difference_figure(run),
+        "simcse": charts.simcse_figures(groups),
+        "simcse_lines": in_lines(groups),
+        "score_figures": charts.score_figures(run),
+        "learning": curves.learning_figures(run),
         "scores": sections.score_tables(run),
         "comparisons": sections.comparison_table(run),
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,
-        **_costs(run.path / COSTS),
-        "curves": charts.curve_figures(run),
+        **_costs(run),
+        "curves": curves.curve_figures(run),
         "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
         "settings": json.dumps(config, indent=2),
     }
 
 
-def _costs(path: Path) -> dict[str, Any]:
-    """Return the section on costs, empty where nothing was measured."""
+def _costs(run: FinishedRun) -> dict[str, Any]:
+    """Return what is said of costs, empty where nothing was measured."""
+    path = run.path / COSTS
     if not path.is_file():
-        return {"costs": None, "cost_words": []}
+        nothing: dict[str, Any] = {"costs": None, "cost_figure": None, "cost_words": []}
+        return {"summary": sections.summary_table(run, None), **nothing}
     try:
         costs = read_json(path)
         words = [
@@ -126,6 +134,11 @@ def _costs(path: Path) -> dict[str, Any]:
             for task, pairs in costs["break_even"].items()
         ]
         words.append(f"Measured on {measured_on(costs)}.")
-        return {"costs": sections.cost_table(costs), "cost_words": words}
+        return {
+            "summary": sections.summary_table(run, costs),
+            "costs": sections.cost_table(costs),
+            "cost_figure": charts.cost_figure(costs),
+            "cost_words": words,
+        }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path}: not a run's costs ({error!r}); delete it") from None

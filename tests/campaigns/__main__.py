@@ -40,7 +40,7 @@ def main() -> int:
         planned = QUICK
     else:  # what training and the page import late, once for all children
         import_module("torch._dynamo")
-        import_module("report.page.charts")
+        import_module("report.page.curves")
     trials: list[Trial] = []
     for name, (count, only) in planned.items():
         work, whole = CAMPAIGNS[name]

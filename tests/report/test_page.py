@@ -20,6 +20,7 @@ from report.__main__ import main
 from report.finished import FinishedRun
 from report.page.sections import most_surprising
 from report.page.write import PAGE, write_page
+from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
@@ -149,7 +150,8 @@ def test_the_answer_comes_first_and_is_that_of_the_terminal(full, document, caps
     *verdict, last = capsys.readouterr().out.splitlines()
     assert last == f"Report: {full / PAGE} (open in a browser)"
     words = " ".join(" ".join(verdict).split())
-    assert words in document.text and document.text.index(words) < document.text.index("Scores")
+    headline, rest = verdict[0], " ".join(" ".join(verdict[2:]).split())
+    assert -1 < document.text.find(headline) < document.text.find(rest)
     assert "the best bi-encoder" in words and "means over 2 seeds" in words
     assert max(map(len, verdict)) <= 100 and "  cosine similarity   0." in "\n".join(verdict)
 
@@ -167,11 +169,26 @@ def test_every_kind_of_run_has_a_page(shape, tmp_path):
     document = Document(write_page(run).read_text())
     ids = {attributes.get("id") for attributes in document.all("figure")}
     several = len(shape.get("encoders", "12")) > 1
-    assert {id for id in ids if "bars" in id} == {f"bars-{t}" for t in shape["tasks"] if several}
+    assert {id for id in ids if "scores" in id} == {
+        f"scores-{t}" for t in shape["tasks"] if several
+    }
     # A section says something, or is not there.
     assert ("where" in {at.get("id") for at in document.all("section")}) == several
     assert "python -m report cost" in document.text and not document.all("form")
     assert "nan" not in document.text.lower().split()
+
+
+def test_the_page_shows_how_simcse_spreads_cosines(tmp_path):
+    run = made_run(tmp_path, tasks=("sts",), seeds=(1,), splits=("dev",), n=150)
+    document = Document(write_page(run).read_text())
+    assert "simcse" in {at.get("id") for at in document.all("section")}
+    assert "cosines-sts" in {at.get("id") for at in document.all("figure")}
+    lines = in_lines(rating_groups(*_parts(FinishedRun.read(run))))
+    assert len(lines) == 1 and lines[0] in document.text
+
+
+def _parts(run):
+    return run.cells, run.splits, run.folder
 
 
 def test_a_page_computes_no_statistics_that_the_run_has_written(full, source, monkeypatch):
@@ -216,7 +233,7 @@ def test_sure_and_right_against_sure_and_wrong_comes_first():
     labels = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
     bi, cross = of_two(0.9, 0.6, 0.9, 0.9, 0.5), of_two(0.2, 0.4, 0.1, 0.8, 0.9)
     # Row 3 has both right; in row 4 the bi-encoder is right with its half.
-    expected = [("bi", 0), ("bi", 4), ("bi", 1), ("cross", 2)]
+    expected = [("bi", 0), ("cross", 2), ("bi", 4), ("bi", 1)]
     assert most_surprising(bi, cross, labels) == expected
     right, wrong = of_two(*[1.0] * 12), of_two(*[0.0] * 12)
     assert most_surprising(right, wrong, np.ones(12)) == [("bi", k) for k in range(10)]
@@ -227,7 +244,7 @@ def test_scores_are_ordered_by_squared_errors_and_classes_by_the_gold_probabilit
     labels = np.array([0.0, 5.0, 3.0, 2.0])
     bi, cross = np.array([3.0, 5.0, 3.0, 1.0]), np.array([0.0, 3.0, 3.0, 5.0])
     # Row 2 is the same to both.
-    assert most_surprising(bi, cross, labels) == [("bi", 3), ("bi", 1), ("cross", 0)]
+    assert most_surprising(bi, cross, labels) == [("bi", 3), ("cross", 0), ("bi", 1)]
     bi = np.array([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]])
     cross = np.array([[0.3, 0.6, 0.1], [0.1, 0.8, 0.1]])
     expected = [("bi", 0), ("cross", 1)]
