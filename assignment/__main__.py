@@ -18,11 +18,26 @@ MODULES = {
 }
 GONE = {"similar": "compare the folder of submissions with MOSS or Dolos, see docs/classroom.md"}
 
+OVERVIEW = """\
+Give a course with this project: make, check and grade assignments (docs/classroom.md).
+
+  make         write a student's folder with holes, its checks, and your key
+  check        what is right, what is wrong, and the likely cause: for students
+  grade        grade a folder of submissions in a sandbox
+  package      pack an assignment for Gradescope
+  validate     check the format of a submission's predictions
+  score        score predictions
+  leaderboard  rank submissions
+
+example:
+  python -m assignment make --out fall
+"""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
     commands = {name: partial(_run, name) for name in MODULES}
-    return run_command("python -m assignment", commands, argv, GONE)
+    return run_command("python -m assignment", commands, argv, GONE, OVERVIEW)
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:

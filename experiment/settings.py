@@ -45,28 +45,31 @@ FEWEST = 10  # labelled examples that are worth a training
 # The schedule that a remedy against forgetting is defined for.
 NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 
-DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, paraphrase and
-similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, cost."""
+DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase and similarity, or
+on your own pairs. Optionally fine-tunes the encoder with SimCSE first, then trains one head
+per task and encoder type. Reports scores with confidence intervals, tests and costs."""
 
 # Hidden size and layers of mini: what quick's rates, ten times bert-base's, are for.
 SMALL = (256, 4)
 
-TITLE = "presets: length, batch size, rate (quick's: for encoders up to {} wide, {} layers)"
-PRESET_TABLE = f"""{TITLE.format(*SMALL)}
+TITLE = "presets: training length, batch size, learning rate"
+PRESET_TABLE = f"""{TITLE}
           quick                   report                    paper
   unsup   40 steps, 64, 1e-4      1 epoch, 64, 3e-5         1 epoch, 64, 3e-5
   sup     40 steps, 64, 5e-4      3 epochs, 128, 5e-5       3 epochs, 512, 5e-5
-  head    frozen encoder: 10 (sst), 5 (para), 20 (sts) epochs, 64, 1e-3 in all presets
+  head    frozen encoder: 10 (sst), 5 (para) or 20 (sts) epochs, 64, 1e-3 in all presets
   tuned   3 epochs, 64, 1e-3;     10/5/20 epochs, 64,       as report
-          encoder 5e-4 (searched) 1e-5; encoder 1e-5"""
+          encoder 5e-4 (searched) 1e-5; encoder 1e-5
+  The rates of "quick" suit small encoders (hidden size up to {SMALL[0]}, {SMALL[1]} layers)."""
 
 EXAMPLES = """
 examples:
   python run_multitask.py --pretrain sup --task sts
   python run_multitask.py --pretrain none unsup sup --task all
   python run_multitask.py --pairs my.tsv --pretrain none unsup
-The same command again reuses finished cells, tuned encoders and cached embeddings.
-Exit codes: 0 done, 2 wrong input, 130 interrupted (--resume continues), 1 a bug here."""
+Running the same command again reuses finished results, tuned encoders and embeddings.
+Exit codes: 0 success, 1 internal error (please report), 2 invalid input,
+130 interrupted (continue with --resume)."""
 
 
 @dataclass(frozen=True)
@@ -75,127 +78,141 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "none, or SimCSE on sentences (unsup) or triplets (sup); teacher: from a larger encoder; "
-        "baselines: dual, ct, isbert, sbert",
+        "contrastive training before the heads are trained: none, unsup (SimCSE on sentences), sup "
+        "(SimCSE on triplets), teacher (distil a larger encoder), or a baseline: dual, ct, isbert, "
+        "sbert",
         choices=("none", *OBJECTIVES),
-        metavar="HOW",
-        group="what to compare (several values make a grid)",
+        metavar="STAGE",
+        group="experiment (options that accept several values run all combinations)",
     )
     task: tuple[str, ...] = option(
         (),
         "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
-        + "; all (sst, or what --data has)",
+        + "; or all (default: sst, or the tasks that --data has)",
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
         ("bi", "cross"),
-        "bi: apart; cross: joined; late: by token",
+        "bi (encode the texts separately), cross (encode the pair together), late (ColBERT-style "
+        "token matching)",
         choices=tuple(READERS),
-        metavar="HOW",
+        metavar="TYPE",
     )
     no_baseline: bool = option(
         False,
-        "without --pretrain none: no frozen bi-encoder heads on the untuned encoder, from which "
-        "the verdict tells what SimCSE changed",
+        "do not train the bi-encoder head on the untuned encoder, which shows what SimCSE changed",
         rare=True,
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "the head (frozen), the last layers too (last1, last2, last4), all (full), one encoder for "
-        "all tasks (joint); none: a published head as it is",
+        "what to train: frozen (head only), last1/last2/last4 (head and last N layers), full "
+        "(everything), joint (one shared encoder for all tasks), none (evaluate a published "
+        "cross-encoder)",
         choices=tuple(TUNES),
-        metavar="HOW",
+        metavar="MODE",
     )
     schedule: tuple[str, ...] = option(
         ("annealed",),
-        "joint: one task after the other (sequential), a batch of each in turn (round-robin), "
-        "drawn by size (proportional), or by sizes that level out (annealed)",
+        "order of tasks in joint training: one after the other (sequential), a batch of each in "
+        "turn (round-robin), by size (proportional), or by sizes that level out (annealed)",
         choices=SCHEDULES,
         rare=True,
     )
     remedies: tuple[str, ...] = option(
         ("none",),
-        "joint, against forgetting: gradient surgery (pcgrad), a few batches of earlier tasks "
-        "(replay)",
+        "against forgetting in joint training: gradient surgery (pcgrad), a few batches of earlier "
+        "tasks (replay)",
         choices=("none", *REMEDIES),
         rare=True,
     )
     rates: tuple[float, ...] = option(
         (),
-        "full, last1, ...: encoder rates to choose from, for each cell by a part of train; one: "
-        "that one (quick: 5e-5 1.5e-4 5e-4; else as published)",
+        "learning rates of the encoder to choose from, on a part of train; one value is used as it "
+        "is (default: 5e-5 1.5e-4 5e-4 with the preset quick, else the published one)",
         least=1e-12,
         most=MOST,
         rare=True,
     )
     train_rows: tuple[str, ...] = option(
         ("all",),
-        "labelled examples to train on: 250 1000 all",
+        "number of labelled training examples; several values draw a learning curve, such as 250 "
+        "1000 all",
         metavar="N",
     )
     features: str = option(
         "interaction",
-        "what a head sees: [u; v; |u-v|; u*v]; the report's [u; v] or [CLS]; cls: as CrossEncoder",
+        "head input: interaction = [u; v; |u-v|; u*v]; concat = [u; v] (cross-encoder: [CLS]), as "
+        "in the original report; cls = as in CrossEncoder",
         choices=("interaction", "concat", "cls"),
     )
-    seeds: int = option(1, "repeat with N seeds: mean and deviation", least=1, most=1000)
+    seeds: int = option(
+        1, "number of random seeds; reports mean and standard deviation", least=1, most=1000
+    )
     seed: int = option(42, "the first seed", least=0, most=LAST_SEED, rare=True)
 
     backbone: str = option(
         "mini",
-        "mini, mini-sts: ship with this project; a folder; a hub id: bert-base-uncased",
+        "mini or mini-sts (included), a local folder, or a Hugging Face model ID such as "
+        "bert-base-uncased",
         metavar="NAME",
-        group="where things come from",
+        group="model and data",
     )
     data: str = option(
         "bundled",
-        "bundled: synthetic, ships with this project; cs224n: the course's; or a folder like it",
+        "bundled (included, synthetic), cs224n (course data, see data.download), or a folder in "
+        "the same format",
         metavar="NAME",
     )
     pairs: tuple[str, ...] = option(
         (),
-        "your own table of texts and labels, or three: train, dev, test",
+        "your own table of texts and labels; or two or three: train, dev, test",
         metavar="FILE",
     )
     columns: tuple[str, ...] = option(
         (),
-        "of --pairs: names or numbers of the text columns and the label column (usual names are "
-        "known)",
+        "names or numbers of the text columns and the label column of --pairs (usual names are "
+        "recognised)",
         metavar="NAME",
         rare=True,
     )
     unsup_data: str | None = option(
-        None, "sentences, one per line (wiki1m_for_simcse.txt)", metavar="FILE"
+        None,
+        "sentences for unsup, one per line (default: wiki1m_for_simcse.txt of --data)",
+        metavar="FILE",
     )
     sup_data: str | None = option(
-        None, "rows sent0,sent1,hard_neg (nli_for_simcse.csv)", metavar="FILE"
+        None,
+        "CSV for sup with columns sent0,sent1,hard_neg (default: nli_for_simcse.csv of --data)",
+        metavar="FILE",
     )
     teacher: str | None = option(
-        None, "larger encoder to learn from, as --backbone", metavar="NAME"
+        None, "encoder to distil from; same forms as --backbone", metavar="NAME"
     )
     teacher_precision: str = option(
         "auto",
-        "of the teacher, which reads every sentence once; int8: fastest on a CPU, less exact",
+        "precision of the teacher, which reads every sentence once; int8 is fastest on a CPU, and "
+        "less exact",
         choices=("auto", "float32", "bfloat16", "int8"),
         rare=True,
     )
     sbert_data: str | None = option(
         None,
-        "premise, hypothesis, label TSV for sbert (nli_pairs.tsv)",
+        "TSV for sbert with columns premise, hypothesis, label (default: nli_pairs.tsv of --data)",
         metavar="FILE",
         rare=True,
     )
 
     preset: str = option(
         "quick",
-        "quick: for laptops; report, paper: as published (table below)",
+        "hyperparameters, see below: quick (CPU), report or paper (published settings)",
         choices=tuple(PRESETS),
-        group="how (a preset, and single values that override it)",
+        group="training",
     )
     pooling: str | None = option(
         None,
-        "token states to embedding: as the checkpoint states, else [CLS]",
+        "how token states become one sentence embedding (default: from the checkpoint, otherwise "
+        "[CLS])",
         choices=POOLINGS,
         metavar="POOLER",
     )
@@ -205,25 +222,31 @@ class Settings:
 
     device: str = option(
         "auto",
-        "auto: a GPU if there is one",
+        "auto uses a GPU if available",
         choices=("auto", "cpu", "cuda"),
-        group="machine and run folder",
+        group="runtime and output",
     )
     precision: str = option(
         "auto",
-        "of matrix products; auto: bfloat16 where the hardware has it",
+        "precision of matrix products; auto is bfloat16 where the hardware has it",
         choices=("auto", "float32", "bfloat16"),
         rare=True,
     )
     threads: int | None = option(
-        None, "CPU threads (all; under torchrun 1 per process)", least=1, most=1000
+        None, "CPU threads (default: all; 1 per process with torchrun)", least=1, most=1000
     )
-    run_dir: Path | None = option(None, "where results go (runs/<name>)", metavar="DIR")
-    resume: bool = option(False, "continue an interrupted run of this command")
+    run_dir: Path | None = option(
+        None, "output folder (default: runs/<generated name>)", metavar="DIR"
+    )
+    resume: bool = option(False, "continue an interrupted run")
     cost_seconds: float = option(
-        3.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
+        3.0,
+        "how long costs are measured after the run, in seconds",
+        least=0,
+        most=86_400,
+        rare=True,
     )
-    dry_run: bool = option(False, "print the plan and stop")
+    dry_run: bool = option(False, "show what would be run, then exit")
 
     def __post_init__(self) -> None:
         """Accept one word where several are possible, and check all values.

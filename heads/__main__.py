@@ -11,6 +11,19 @@ from runtime.errors import UserError
 from runtime.options import option, parse
 from runtime.streams import need_reader, printable
 
+OVERVIEW = """\
+Use the heads that a run of run_multitask.py has trained.
+
+  predict    score new texts with a trained head
+  threshold  from which probability on is a pair positive? from labelled pairs
+  export     a folder for sentence-transformers, or a graph for ONNX Runtime
+
+examples:
+  python -m heads predict runs/sts pairs.tsv
+  python -m heads threshold runs/para labelled.tsv --precision 0.95
+  python -m heads export runs/sts --out my-encoder
+"""
+
 # Options that several commands have.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
 CELL: Any = {
@@ -228,7 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "threshold": threshold_command,
         "export": export_command,
     }
-    return run_command("python -m heads", commands, argv)
+    return run_command("python -m heads", commands, argv, overview=OVERVIEW)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,19 @@ from runtime.options import option, parse
 
 say = partial(print, flush=True)
 
+OVERVIEW = """\
+Read what finished runs have left.
+
+  compare  is run A significantly better than run B?
+  cost     measure for longer what each encoder costs
+  html     write the page of a run again: report.html
+
+examples:
+  python -m report compare runs/first runs/second
+  python -m report cost runs/first --budget 60
+  python -m report html runs/first
+"""
+
 
 @dataclass(frozen=True)
 class CompareOptions:
@@ -126,7 +139,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    return run_command("python -m report", COMMANDS, argv)
+    return run_command("python -m report", COMMANDS, argv, overview=OVERVIEW)
 
 
 if __name__ == "__main__":

@@ -169,11 +169,15 @@ def in_one_line(error: Exception) -> str:
     return printable(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 
 
+EACH_HELPS = "Each command has its own --help."
+
+
 def run_command(
     program: str,
     commands: Mapping[str, Callable[[Sequence[str]], int | None]],
     argv: Sequence[str] | None,
     gone: Mapping[str, str] | None = None,
+    overview: str = "",
 ) -> int:
     """Run one of a program's commands with the words behind its name; return the exit code.
 
@@ -182,6 +186,7 @@ def run_command(
         commands: by name; each reads its own flags.
         argv: the words; None: the command line's.
         gone: commands that version 1.1 no longer has, and what to do instead.
+        overview: what --help says about the commands.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if gone and words and words[0] in gone:
@@ -189,8 +194,11 @@ def run_command(
         return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
-        usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"
-        print(usage, file=sys.stdout if asked else sys.stderr)
+        usage = f"usage: {program} {'|'.join(commands)} ..."
+        if asked:
+            print("\n\n".join(filter(None, (usage, overview.strip(), EACH_HELPS))))
+        else:
+            print(f"{usage}\n{EACH_HELPS}", file=sys.stderr)
         if words and not asked:
             meant = did_you_mean(words[0], commands)
             print(f"error: no command {printable(words[0])!r}{meant}", file=sys.stderr)

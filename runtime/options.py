@@ -179,8 +179,10 @@ def _add_help(
 ) -> None:
     """Add --help, and --help-all where some flags are rare; shorten the usage to what is needed."""
     if rare:
-        target.add_argument("--help-all", action="help", help="show all flags and stop")
-    target.add_argument("-h", "--help", action="help", help="show this and stop")
+        target.add_argument(
+            "--help-all", action="help", help="show all options, including advanced ones"
+        )
+    target.add_argument("-h", "--help", action="help", help="show this message")
     if not show_rare:
         for action in rare:
             action.help = argparse.SUPPRESS
@@ -190,7 +192,7 @@ def _add_help(
         metavar = str(action.metavar or action.dest)
         name = f"{action.option_strings[0]} {metavar}" if action.option_strings else metavar
         words.append(name if action.required else f"[{name} ...]")
-    parser.usage = " ".join([*words, "[flags]"])
+    parser.usage = " ".join([*words, "[options]"])
 
 
 def check(settings: Any) -> None:
@@ -232,9 +234,8 @@ def _add(
     flag = flag_of(name, settled)
     several = typing.get_origin(kind) in (tuple, list)
     text = settled.help + (f", in {settled.unit}" if settled.unit else "")
-    if known := "; ".join(
-        filter(None, (_shown(default) if shown is None else shown, settled.source))
-    ):
+    initial = _shown(default) if shown is None else shown
+    if known := "; ".join(filter(None, (initial and f"default: {initial}", settled.source))):
         text += f" ({known})"
     more: dict[str, Any] = {"help": text.replace("%", "%%"), "default": default}
     if flag.startswith("-"):

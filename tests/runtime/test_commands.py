@@ -98,14 +98,17 @@ def test_a_program_runs_the_command_that_is_named(capsys):
     assert run_command("python -m x", commands, ["list", "a", "--b"]) == 0
     assert heard == [["a", "--b"]]
     assert run_command("python -m x", commands, ["show"]) == 1
-    usage = "usage: python -m x list|show ... (--help after it explains)\n"
+    usage = "usage: python -m x list|show ...\nEach command has its own --help.\n"
+    helped = (
+        "usage: python -m x list|show ...\n\nwhat they do\n\nEach command has its own --help.\n"
+    )
     for words, code, told in (
         ([], 2, ("", usage)),
-        (["--help"], 0, (usage, "")),
+        (["--help"], 0, (helped, "")),
         (["no"], 2, ("", f"{usage}error: no command 'no'\n")),
         (["shwo"], 2, ("", f"{usage}error: no command 'shwo'; did you mean show?\n")),
     ):
-        assert run_command("python -m x", commands, words) == code
+        assert run_command("python -m x", commands, words, overview="what they do\n") == code
         assert tuple(capsys.readouterr()) == told
     assert run_command("python -m x", commands, ["old", "a"], gone={"old": "use show"}) == 2
     assert capsys.readouterr().err == "error: old is gone since 1.1: use show\n"

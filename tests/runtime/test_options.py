@@ -135,7 +135,7 @@ def test_rare_flags_work_and_stand_in_help_all_only(capsys):
 def test_a_flag_without_dashes_is_a_positional_argument(capsys):
     assert parse(Positional, ["red", "green", "--force"]) == Positional(("red", "green"), True)
     assert parse(Positional, []) == Positional(())
-    assert "usage: prog [NAME ...] [flags] What" in help_of(capsys, Positional)
+    assert "usage: prog [NAME ...] [options] What" in help_of(capsys, Positional)
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,15 @@ def test_the_help_tells_unit_default_and_source_under_the_headings(capsys):
         for told in (
             "What it does.",
             "--out DIR where to --inputs FILE [FILE ...] what from --seeds",
-            "--seeds N how often, in runs (1; the report)",
+            "--seeds N how often, in runs (default: 1; the report)",
             "amounts:",
-            "--share X how much (0.25)",
-            "--tiny X how little, 5 % at most (3e-5)",
+            "--share X how much (default: 0.25)",
+            "--tiny X how little, 5 % at most (default: 3e-5)",
             "--limit N at most so many machine:",  # no default to tell
-            "--device {auto,cpu} which machine (auto)",
-            "--colours {red,green} [{red,green} ...] in which (red)",
-            "--resume go on --recipe-steps N steps of it (5)",
-            "--rate X its rate (1e-4)",
+            "--device {auto,cpu} which machine (default: auto)",
+            "--colours {red,green} [{red,green} ...] in which (default: red)",
+            "--resume go on --recipe-steps N steps of it (default: 5)",
+            "--rate X its rate (default: 1e-4)",
         )
     ]
     assert places == sorted(places)
