@@ -437,8 +437,8 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
     elif task.label_kind == "binary":
         no, yes = task.words
         said = [
-            f"{counts[1]} {yes}" + (" (yes)" if yes.casefold() != "yes" else ""),
-            f"{counts[0]} {no}" + (" (no)" if no.casefold() != "no" else ""),
+            f"{counts[1]} yes" + (f" ({yes})" if yes.casefold() != "yes" else ""),
+            f"{counts[0]} no" + (f" ({no})" if no.casefold() != "no" else ""),
         ]
         labels = f"with {said[0]} and {said[1]}"
     else:
@@ -448,6 +448,6 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
     item = "pairs" if task.is_pair else "texts"
     how = f"split {sizes} by connected texts" if len(files) == 1 else f"train/dev/test {sizes}"
     return (
-        f"{names}: {len(labelled)} {item}, label {task.label} {labels}: {TASK_WORDS[task.name]}; "
+        f"{names}: {len(labelled)} {item}, label {task.label!r} {labels}: {TASK_WORDS[task.name]}; "
         f"{how}"
     )

@@ -93,7 +93,7 @@ def test_two_numbers_are_what_the_user_says(tmp_path):
 def test_the_plan_says_in_one_line_what_was_understood(tmp_path):
     path = table(tmp_path / "my.tsv", ["yes"] * 131 + ["no"] * 281, ("s1", "s2", "is_duplicate"))
     assert read_pairs([path]).about == (
-        "my.tsv: 412 pairs, label is_duplicate with 131 yes and 281 no: paraphrase detection; "
+        "my.tsv: 412 pairs, label 'is_duplicate' with 131 yes and 281 no: paraphrase detection; "
         "split 329/41/42 by connected texts"
     )
 

@@ -56,10 +56,8 @@ def own_run(request, tiny_checkpoint, tmp_path_factory):
 
 def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
     task, _path, run, printed = own_run
-    assert (
-        f"data      my.tsv: 60 {'texts' if task == 'classes' else 'pairs'}, label verdict"
-        in printed
-    )
+    items = "texts" if task == "classes" else "pairs"
+    assert f"data      my.tsv: 60 {items}, label 'verdict'" in printed
     assert "split 48/6/6 by connected texts" in printed
     assert "unsup: the texts of the train part" in printed
     cells = toy_runs.cells_of(run)
@@ -71,7 +69,10 @@ def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
         assert word not in page and word not in printed.lower()
     for output in run.glob("predictions/*/*-output.csv"):
         assert output.name in (f"{task}-dev-output.csv", f"{task}-test-output.csv")
-        assert output.read_text().startswith("id \t verdict \n")
+        header, *rows = output.read_text().splitlines()
+        assert header == "id \t verdict "
+        if task != "similarity":
+            assert {row.split(" , ")[1].strip() for row in rows} <= {*LABELS[task]}
     assert {c["task"] for c in measure_run(run, 0.01, "cpu")["cells"]} == {task}
 
 
@@ -144,7 +145,7 @@ def test_the_readmes_commands_go_from_a_table_to_an_index(tmp_path, monkeypatch,
             assert programs[words[2]](words[3:]) == 0, words
         else:
             assert run_multitask.main([*words[2:], "--cost-seconds", "0.1"]) == 0
-    assert "300 pairs, label is_duplicate with" in capsys.readouterr().out
+    assert "300 pairs, label 'is_duplicate' with" in capsys.readouterr().out
     assert Path("predicted.tsv").read_text().startswith("id\tis_duplicate\tprobability\n2\t")
     assert Path("my-index").is_dir() and Path("my-encoder/modules.json").is_file()
 
