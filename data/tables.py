@@ -38,6 +38,8 @@ PathLike = str | os.PathLike[str]
 
 # What files begin with that people take for tables of text.
 NO_TEXT = {
+    codecs.BOM_UTF16_LE: "text in UTF-16",
+    codecs.BOM_UTF16_BE: "text in UTF-16",
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file",
     b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls)",
@@ -586,7 +588,8 @@ def _places(
     if missing:
         if doubts:
             raise DataError(f"{where}: {_names(doubts)} could all be {_names(missing)}; {remedy}")
-        wanted = named or missing
+        known = [plain(name) for name in header]
+        wanted = [name for name in named if plain(name) not in known] or missing
         if named and all(map(str.isdecimal, named)):
             raise DataError(
                 f"{where}: column {max(map(int, named))}: there are {len(header)}: {_names(header)}"

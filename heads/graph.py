@@ -27,6 +27,8 @@ from runtime.errors import UserError
 from runtime.files import whole_file, write_text
 
 PACKAGES = ("onnx", "onnxscript")
+
+
 @dataclass(frozen=True)
 class PaddedBatch:
     """What the layers ask of a batch, (B, T) each."""

@@ -134,6 +134,29 @@ def test_rows_without_label_or_text_are_left_out_with_count_and_line(tmp_path, c
     assert "2 row(s) without a label (first: line 5); left out" in caplog.text
 
 
+def test_pairs_with_two_labels_are_told(tmp_path, caplog):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"))
+    first = open(path).read().splitlines()[1]
+    with open(path, "a") as file:
+        file.write(f"{first[:-1]}1\n{first}\n")
+    read_pairs([path])
+    assert "1 row(s) repeat the texts of an earlier row with another label" in caplog.text
+    assert "(first: lines 2 and 62)" in caplog.text
+
+
+def test_a_file_given_for_dev_needs_other_labels_not_other_files(tmp_path):
+    train = table(tmp_path / "a.tsv", cycle("0", "1"))
+    dev = table(tmp_path / "b.tsv", cycle("0"))
+    with pytest.raises(DataError, match=r"b\.tsv: the dev part needs more than one label; give a"):
+        read_pairs([train, dev])
+
+
+def test_only_columns_that_are_not_there_are_named(tmp_path):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("links", "rechts", "gleich"))
+    with pytest.raises(DataError, match="no column 'glich'; found 'links', 'rechts', 'gleich'"):
+        read_pairs([path], ("links", "rechts", "glich"))
+
+
 def test_a_test_file_without_labels_is_only_predicted(tmp_path):
     train, dev = (table(tmp_path / f"{n}.tsv", cycle("yes", "no", count=20)) for n in "ab")
     path = tmp_path / "test.tsv"

@@ -191,6 +191,8 @@ def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
         ({"task": "similarity"}, "is for a table of your own; add --pairs FILE"),
         ({"pairs": "a.tsv", "tune": "joint"}, "--pairs is one task"),
         ({"data": __file__}, "--pairs " + __file__),
+        ({"data": str(Path(__file__).parent)}, "holds none of ids-sst-train.csv"),
+        ({"pairs": str(Path(__file__).parent)}, "a folder; give its tables, or --data"),
     ],
 )
 def test_settings_of_tables_that_do_not_combine_are_refused(given, message):
