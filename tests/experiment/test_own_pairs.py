@@ -117,7 +117,7 @@ def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
     words = ["threshold", str(tmp_path / "run"), str(table), "--device", "cpu"]
     assert heads_main(words) == 0
     said = capsys.readouterr()
-    assert "240 of 300 pairs left out: the head was trained on a text of theirs" in said.err
+    assert "240 of 300 pairs are left out: the head was trained on one of their texts" in said.err
     assert "Chosen on 30 pairs, measured on 30 others" in said.out
     table.unlink()
     others = tmp_path / "others.tsv"
