@@ -18,6 +18,7 @@ PAIRS = (
     ("string1", "string2"),
     ("phrase1", "phrase2"),
     ("s1", "s2"),
+    ("q1", "q2"),
     ("a", "b"),
     ("premise", "hypothesis"),
     ("context", "hypothesis"),

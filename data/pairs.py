@@ -202,7 +202,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
     """Return the task that the labels say, and the function from a spelled label to its number."""
     first = files[0]
     columns, counts = first.columns, Counter(map(_value, first.spelled))
-    where = f"{first.path}: label {columns[-1]}"
+    where = f"{first.path}: label {columns[-1]!r}"
     numeric = all(isinstance(value, float) for value in counts)
     shown = _few(counts)
     if len(counts) < 2:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from data.columns import (
+    KNOWN,
     TEXT,
     Column,
     Contents,
@@ -177,7 +178,7 @@ def plain_fields(
 # --- tables by their content
 
 SAMPLE = 100  # lines that say whether there is a header, and which column is which
-DELIMITERS = ("\t", ",", ";")
+DELIMITERS = ("\t", ",", ";", "|")
 JSON = "json"
 DO_NAME = "name the columns in the first line"
 
@@ -189,7 +190,7 @@ class Table:
     Attributes:
         path: of the file, for messages.
         header: the names in the first line, or the keys of JSON lines; None without a header.
-        delimiter: a tab, a comma, a semicolon, "json", or "" where a line is a text.
+        delimiter: a tab, a comma, a semicolon, a bar, "json", or "" where a line is a text.
         places: {name of a wanted column: its position}; columns that are not there are missing.
     """
 
@@ -295,9 +296,9 @@ def open_table(
 ) -> Table:
     """Open a table, whatever separates its fields, and say which column is which.
 
-    Fields are separated by a tab, a comma or a semicolon, or lines are JSON objects: the header
-    decides. It is recognised by its names, in any case and order. Without a header, columns are
-    told by what they hold, where that leaves no doubt.
+    Fields are separated by a tab, a comma, a semicolon or a bar, or lines are JSON objects: the
+    header decides. It is recognised by its names, in any case and order. Without a header, columns
+    are told by what they hold, where that leaves no doubt.
 
     Args:
         path: as in `numbered_lines`.
@@ -312,7 +313,7 @@ def open_table(
         DataError: as `numbered_lines`; an empty file; a column that is not found, or in doubt.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample, filled = _sample(lines)
+    sample, filled = _sample(path, lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected a header line and rows")
     number, first = filled[0]
@@ -333,6 +334,8 @@ def open_table(
         found = looks_like_header(header, rows[1:])
         places = _numbered(len(header), columns, named)
         if not (places or named or found):
+            if all(plain(name) in KNOWN for name in header):
+                _refuse_twice(where, header, dict(zip(header, range(len(header)), strict=True)))
             return _without_header(path, filled, mark, columns, remedy, every)
     if not all(c.name in places for c in columns if c.required):
         _places(where, header, columns, named, remedy)  # raises
@@ -366,7 +369,7 @@ def open_texts(
         DataError: as `open_table`; every line has the same number of tabs, and no header.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample, filled = _sample(lines)
+    sample, filled = _sample(path, lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected one sentence per line")
     number, first = filled[0]
@@ -402,7 +405,7 @@ def _is_object(text: str) -> bool:
 
 
 def _sample(
-    lines: Iterator[tuple[int, str]],
+    path: PathLike, lines: Iterator[tuple[int, str]]
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the first lines as they are, and those of them that are not blank, without ends."""
     sample, filled = [], []
@@ -412,6 +415,8 @@ def _sample(
             filled.append((number, text.rstrip("\r\n")))
         if len(filled) == SAMPLE:
             break
+    if len(filled) == 1 and "\r" in filled[0][1]:
+        raise DataError(f"{path}: lines end with carriage returns alone; save it with line feeds")
     return sample, filled
 
 

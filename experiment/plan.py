@@ -71,8 +71,8 @@ def plan(inputs: Inputs) -> str:
     crosses = any(name.endswith(READERS["cross"]) for name in planned)
     if crosses and settings.features != "cls" and set(settings.tune) != {"none"}:
         lines.append(
-            f"note      cross-encoder heads on {settings.features} features cannot be exported as a "
-            "CrossEncoder; those of --features cls can"
+            f"note      a cross-encoder with {settings.features} features cannot be exported as a "
+            "CrossEncoder; one with --features cls can"
         )
     if compared:
         names = ", ".join(dict.fromkeys(compared))

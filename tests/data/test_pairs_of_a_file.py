@@ -226,7 +226,7 @@ def test_texts_that_differ_in_case_only_are_one_text(tmp_path):
     ("labels", "task", "message"),
     [
         (cycle("yes"), "", "is yes in all rows"),
-        (cycle("1", "5"), "", "t.tsv: label label is 1, 5: two scores, or no and yes?"),
+        (cycle("1", "5"), "", "t.tsv: label 'label' is 1, 5: two scores, or no and yes?"),
         (cycle("left", "right"), "", "which is yes? Write 1 for yes and 0 for no"),
         (cycle("a", "b", "c"), "", "3 words (a, b, c)"),
         ([*cycle("1", "2", "3"), "high"], "", "t.tsv:62: label is 'high', expected a number"),
