@@ -23,8 +23,6 @@ from data.tables import (
     numbered_lines,
     open_table,
     plain_fields,
-    read_header,
-    read_table,
 )
 from data.tasks import read_quora
 from runtime.commands import begin, exit_code
@@ -78,7 +76,6 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
 
 # --- other labelled sets, in the forms that they come in
 
-QUESTION_COLUMNS = ("sentence1", "sentence2", "is_duplicate")
 QUESTION_LABELS = ("duplicate", "different")
 
 
@@ -123,15 +120,9 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
 
 
 def iter_questions(path: PathLike) -> Iterator[Related]:
-    """Yield question pairs: CS224N's file, or a table without ids and without quoting."""
-    if "id" in read_header(path, "\t"):
-        for pair in read_quora(path):
-            yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
-        return
-    for line, row in read_table(path, QUESTION_COLUMNS, "\t", quotes=False):
-        text, other, label = (row[name] for name in QUESTION_COLUMNS)
-        same = choice(f"{path}:{line}", label.removesuffix(".0"), ("0", "1"))
-        yield Related(text, other, QUESTION_LABELS[1 - same])
+    """Yield question pairs of a table, as of CS224N's file; labels say yes or no."""
+    for pair in read_quora(path):
+        yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
 
 
 def iter_pairs(path: PathLike) -> Iterator[Related]:
@@ -177,9 +168,9 @@ class Form:
 
 
 FORMS = {
-    "nli": Form("premise, hypothesis, label TSV", NLI_LABELS, _nli),
+    "nli": Form("a table with premise, hypothesis, label", NLI_LABELS, _nli),
     "anli": Form("JSON lines of context, hypothesis, label", NLI_LABELS, iter_anli),
-    "quora": Form(f"{', '.join(QUESTION_COLUMNS)} TSV", QUESTION_LABELS, iter_questions, True),
+    "quora": Form("a table with two texts and 0 or 1", QUESTION_LABELS, iter_questions, True),
     "pairs": Form("a table with two texts a row", ("pair",), iter_pairs),
     "captions": Form("IMAGE#NUMBER, a tab, a caption", ("pair",), iter_captions),
 }

@@ -149,8 +149,8 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     labelled = read_labelled(options.file, options.columns, options.at)
     pairs = not_trained_on(labelled, options.run, cell.task)
     if left_out := len(labelled) - len(pairs):
-        count = f"{left_out:,} of {len(labelled):,} pairs left out"
-        print(f"{count}: the head was trained on a text of theirs", file=sys.stderr)
+        count = f"{left_out:,} of {len(labelled):,} pairs are left out"
+        print(f"{count}: the head was trained on one of their texts", file=sys.stderr)
     print(f"cell {cell.name}", file=sys.stderr)
     head = load_head(cell.path, options.device)
     scores = head.soft([pair.texts for pair in pairs])  # (N,)

@@ -115,7 +115,8 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
             pairs.append((f"A {name}", f"B {other}"))
             for side, run, seeds in zip(pairs[-1], runs, both, strict=True):
                 systems[side] = {
-                    seed: run.predictions(cell, examples) for seed, cell in seeds.items()
+                    seed: run.predictions(cell, examples, rows.task(task))
+                    for seed, cell in seeds.items()
                 }
         labels, clusters = labels_of(examples), clusters_of(examples)
         scored.append(Scored(task, split, systems, labels, clusters, pairs))
