@@ -8,7 +8,6 @@ Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are
 
 import copy
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +32,7 @@ from minbert.pooling import choose_pooling, pool
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer, check_texts
 from runtime.device import (
+    ONE_AT_A_TIME,
     RELEASE_STEPS,
     autocast,
     choose_device,
@@ -53,9 +53,6 @@ FORMAT = 1  # of fingerprints: raised when the same fingerprint would stand for 
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 # From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
 KEEP_FROM = 1024
-# One call of the process computes at a time: kept weights and the model's mode belong to the
-# encoder, not to a thread, and asynchronous callers encode from many threads.
-ONE_AT_A_TIME = threading.RLock()
 PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
 
 
@@ -237,6 +234,11 @@ class SentenceEncoder:
         """
         if self.device.type == "cpu":
             keep_memory()
+        with ONE_AT_A_TIME, self._evaluating(sequences):
+            yield
+
+    @contextmanager
+    def _evaluating(self, sequences: TokenSequences) -> Iterator[None]:
         # Every part's own mode, since a caller may train some of them and not others.
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
@@ -362,8 +364,10 @@ class SentenceEncoder:
             tokens = min(tokens, batch_size * self.max_length)
         show = show_progress if show_progress_bar is None else show_progress_bar
 
+        # A generator of texts may wait for other threads: the lock is taken behind it.
+        listed = _listed(texts, prompt)
         with ONE_AT_A_TIME:
-            embeddings = self.encode_texts(_listed(texts, prompt), tokens, show)
+            embeddings = self.encode_texts(listed, tokens, show)
         embeddings = embeddings[:, :truncate_dim]  # (N, D)
         if normalize_embeddings:
             _scale(embeddings)
