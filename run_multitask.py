@@ -217,7 +217,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     say = partial(print, flush=True)
 
     def load() -> None:
-        import experiment.cells
         import report.page.write  # noqa: F401
 
     def work() -> None:

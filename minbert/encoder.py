@@ -10,6 +10,7 @@ import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch import Tensor
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
+from minbert.cut import CUT
 from minbert.fast.int8 import Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
@@ -199,7 +201,8 @@ class SentenceEncoder:
         segments = self.model.config.type_vocab_size
         if text_pairs is not None and segments <= self.tokenizer.second_type:
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
-        return self.tokenizer(texts, text_pairs, int(length))
+        when_cut = partial(CUT.add, max_length=int(length))
+        return self.tokenizer(texts, text_pairs, int(length), when_cut)
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return pooled float32 embeddings (B, H) in the current mode, with gradient, unscaled."""

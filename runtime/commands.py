@@ -21,6 +21,8 @@ from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
 
+logger = logging.getLogger(__name__)
+
 INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 # For programs that keep whatever they have finished, and nothing else.
 INTERRUPTED_UNSAVED = "\ninterrupted; the same command reuses what it had finished"
@@ -111,6 +113,8 @@ def check_space() -> None:
         )
 
 
+# What is said at the end of a command: each returns its note, "" for none, and begins anew.
+LAST_NOTES: list[Callable[[], str]] = []
 LONGEST = 2000  # characters of a message
 # How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
 # it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
@@ -144,7 +148,7 @@ def exit_code(
     Args:
         work: may return an exit code.
         interrupted: what Ctrl-C prints.
-        load: imports what the work needs; Ctrl-C ends it at once, without an exception in its midst.
+        load: imports what the work needs; Ctrl-C ends the program at once until then.
         torch: whether any of this may load PyTorch, which takes much address space.
 
     Returns:
@@ -156,6 +160,8 @@ def exit_code(
     notes = logging.StreamHandler()
     notes.addFilter(_first_time())
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING, handlers=[notes])
+    for last_note in LAST_NOTES:
+        last_note()  # of what came before this command, in the same process
     try:
         if torch:
             check_space()
@@ -163,6 +169,8 @@ def exit_code(
             load()
             raise_on_interrupt()
             code = work() or 0
+        for note in filter(None, (last_note() for last_note in LAST_NOTES)):
+            logger.warning(note)
         fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
         return 0
