@@ -14,7 +14,7 @@ from pathlib import Path
 from data.examples import DataError
 from data.tables import PathLike, numbered_lines, open_texts
 from runtime.commands import begin, exit_code
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 DESCRIPTION = """\
@@ -76,6 +76,7 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 
 def write_sentences(options: Options) -> None:
     """Write the sentences of all files, and say how many there are."""
+    check_outputs([options.out], options.files)
     # Paragraphs, and "" behind each file, whose end is that of a document, too.
     files = (chain(numbered_lines(path), [(0, "")]) for path in options.files)
     lines = (line.strip() for file in files for _, line in file)

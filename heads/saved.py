@@ -217,6 +217,13 @@ class FinishedCell:
         return self.path.stem  # `sup-sts-bi-frozen-interaction-42`
 
     @property
+    def files(self) -> list[Path]:
+        """Files and folders of the run that no command may write over: it reads them."""
+        run = self.path.parent.parent
+        encoders = [run / "models" / self.name, *run.glob("backbones/*")]
+        return [self.path, run / "results.json", run / "config.json", *encoders]
+
+    @property
     def task(self) -> str:
         return str(self.scores[0]["task"])
 

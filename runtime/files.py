@@ -143,6 +143,33 @@ def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
     return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
 
 
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write what is also read, under whatever name, before anything is computed.
+
+    Args:
+        outputs: files, or folders that are replaced; None for what was not asked for.
+        inputs: files and folders.
+
+    Raises:
+        DiskError: an output is one of the inputs, or two outputs are the same.
+    """
+    taken = [path for path in inputs if path is not None]
+    for output in filter(None, outputs):
+        for other in taken:
+            if _is_same(output, other):
+                known = "" if output == other else f", which is {other}"
+                raise DiskError(f"{output}{known}: would be written over; name another output")
+        taken.append(output)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Return whether two paths name one file or folder, through links of either kind."""
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):  # one is not there
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
