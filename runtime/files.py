@@ -185,7 +185,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
     temporary = path.with_name(f".{path.name}.{_process()}.tmp")
-    with _folder_of(path, temporary):
+    with folder_of(path, temporary):
         try:
             with writing(path, temporary):
                 yield temporary
@@ -197,8 +197,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _folder_of(path: Path, temporary: Path) -> Iterator[None]:
-    """Make the folder of a file that is written in the block; if that fails, it goes again."""
+def folder_of(path: Path, temporary: Path) -> Iterator[None]:
+    """Make the folder of a file that is written in the block; if that fails, it goes again.
+
+    Args:
+        path: the file.
+        temporary: what is written meanwhile.
+    """
     new_folders: list[Path] = []  # innermost first
     try:
         with writing(path, temporary):
@@ -243,7 +248,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
         DiskError: no room, or no permission.
     """
     start = f".{target.name}.{_process()}-"
-    with _folder_of(target, target.with_name(start)):
+    with folder_of(target, target.with_name(start)):
         with writing(target, target.with_name(start)):
             try:
                 temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
