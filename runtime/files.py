@@ -497,18 +497,32 @@ def sealed_files(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def fault_of(folder: Path) -> str | None:
+def fault_of(folder: Path, names: Iterable[str] | None = None) -> str | None:
     """Return which file of a sealed folder is missing or changed, None if none is.
 
     Files that the list does not name are left alone, and so is a folder without a list.
+
+    Args:
+        folder: the sealed one.
+        names: of the files to look at; all that the list names if None.
     """
     for name, digest in sealed_files(folder).items():
+        if names is not None and name not in names:
+            continue
         path = folder / name
         if not path.is_file():
             return f"{name} is missing"
-        if file_digest(path) != digest:
-            return f"{name} has changed"
+        try:
+            if file_digest(path) != digest:
+                return f"{name} has changed"
+        except OSError as error:
+            return f"{name} cannot be read ({error.strerror})"
     return None
+
+
+def fault_of_sealed(folder: Path, names: Iterable[str] | None = None) -> str | None:
+    """Return what `fault_of` does, of a folder that was sealed: without its list it is damaged."""
+    return fault_of(folder, names) if sealed_files(folder) else f"no {SUMS} in it"
 
 
 def read_json(path: Path, error: type[UserError] = UserError) -> Any:
