@@ -26,7 +26,7 @@ from data.tables import (
 )
 from data.tasks import read_quora
 from runtime.commands import begin, exit_code
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 EPILOG = """\
@@ -260,6 +260,7 @@ def write_triplets(options: Options) -> None:
             raise DataError(f"{options.form} has no label {label!r}; expected one of {known}")
     if both := set(positive) & set(options.hard_negatives):
         raise DataError(f"{min(both)} is positive and hard negative; name it once")
+    check_outputs([options.out], options.files)
     rows = (row for path in options.files for row in form.read(path))
     draw = Random(options.seed)
     all_triplets = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
@@ -283,7 +284,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "Write SimCSE's training file, sent0,sent1[,hard_neg], from other labelled sets."
     program = "python -m data.triplets"
     options = parse(Options, argv, prog=program, description=about, epilog=EPILOG)
-    return exit_code(lambda: write_triplets(options))
+    return exit_code(lambda: write_triplets(options), torch=False)
 
 
 if __name__ == "__main__":

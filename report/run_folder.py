@@ -18,7 +18,7 @@ from data.tables import number, numbered_lines
 from data.tasks import Task
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns, phenomena_rows
-from runtime.files import SUMS, alone_in, fault_of, link, read_json, sweep, whole_file, write_text
+from runtime.files import alone_in, fault_of_sealed, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
@@ -100,8 +100,7 @@ class RunFolder:
                     "file anew"
                 )
         for training in dict.fromkeys(self._trainings.values()):
-            missing = "" if (training / SUMS).is_file() else f"no {SUMS} in it"
-            if fault := missing or fault_of(training):
+            if fault := fault_of_sealed(training):
                 raise DataError(
                     f"{training}: {fault}; delete this folder and run the command again"
                 )
