@@ -24,9 +24,9 @@ from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:
-    from heads.choice import Chosen
     from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
+    from heads.choice import Chosen
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
     from runtime.store import Work
@@ -157,6 +157,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
 
 def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
+    from evaluation.metrics import score_on
     from experiment.cells import (
         FittedCell,
         decisive,
@@ -164,7 +165,6 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         parts_to_try,
         write_training,
     )
-    from evaluation.metrics import score_on
     from heads.choice import choose
     from heads.train import fit_heads
 

@@ -14,11 +14,11 @@ from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
+from heads.choice import Chosen
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
-from heads.choice import Chosen
 from heads.saved import save_head
 from heads.train import FittedHead, HeadTask, by_name, head_soft
 from minbert.checkpoint import tensors_digest
@@ -195,15 +195,10 @@ def scored(
         )
         return head_soft(fitted.head, inputs[""])
 
-    chosen = result.chosen
-    held_out, soft_of_held_out = (chosen.held_out, chosen.soft) if chosen else ([], None)
-    if head.tune == "none" and task.label_kind == "binary":  # it was trained on none of our rows
-        scored_rows = [*splits.dev, *splits.test]
-        if parts := parts_of(splits.train, scored_rows, head.seed, _has_classes(head)):
-            held_out = [splits.train[row] for row in parts[1].tolist()]
-            soft_of_held_out = read(held_out)
+    chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
     # Thresholds are chosen by labelled examples, too.
     seen = opened.seen_by(head.pretrain, [*train, *held_out])
+    soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
     cells = []
     for split, predictions in fitted.predictions.items():
         examples: list[Example] = getattr(splits, split)
@@ -225,7 +220,7 @@ def scored(
         if task.label_kind != "score":
             scores["calibration"] = calibration(soft, labels)
         # By what the trial predicts of rows that it was not fitted on.
-        if soft_of_held_out is not None and task.label_kind == "binary":
+        if held_out:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(
                 head.task, soft, labels, *chosen_by, clusters=clusters
@@ -248,6 +243,22 @@ def scored(
         folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
+
+
+def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
+    """Return rows of train that the threshold of a yes-or-no task is chosen by, [] for none.
+
+    They share no text with dev and test. The trial has predicted them without being trained on
+    them; a published head was trained on none of our rows.
+    """
+    cell = result.cell
+    if TASKS[cell.task].label_kind != "binary":
+        return []
+    if cell.tune == "none":
+        scored_rows = [*splits.dev, *splits.test]
+        parts = parts_of(splits.train, scored_rows, cell.seed, _has_classes(cell))
+        return [splits.train[row] for row in parts[1].tolist()] if parts else []
+    return result.chosen.held_out if result.chosen else []
 
 
 def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:

@@ -80,7 +80,7 @@ def trial_of(head_task: HeadTask, parts: Parts, score_on: ScoreOn) -> HeadTask:
         fit = np.concatenate([fit, len(train) // 2 + fit])
     rows = {"train": fit, "dev": held_out}
     examples = {name: [train[row] for row in part.tolist()] for name, part in rows.items()}
-    splits = replace(head_task.splits, **examples, test=[])
+    splits = replace(head_task.splits, train=examples["train"], dev=examples["dev"], test=[])
     inputs: dict[str, HeadInputs] | None = None
     if head_task.inputs is not None:  # frozen: nothing is encoded again
         every = head_task.inputs["train"]

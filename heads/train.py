@@ -386,8 +386,8 @@ class HeadTrainer:
 
     def _check(self, loss: float, learnt: str | None) -> None:
         """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
-        # All tasks, also those learnt long ago: the curves show what is forgotten. Where dev decides
-        # nothing, an encoder that is tuned for one task reads it only in the end.
+        # All tasks, also those learnt long ago: the curves show what is forgotten. Where dev
+        # decides nothing, an encoder that is tuned for one task reads it only in the end.
         last = self.step == self.checks[-1][0]
         wanted = self.best_from or self.joint or not self.live or last
         scores = []

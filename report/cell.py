@@ -92,6 +92,10 @@ class Cell(Coordinates):
                 or the key needs is missing, has the wrong type, or is no number that a float holds.
         """
         names = {field.name for field in fields(cls)}
+        if "rates" in raw:  # up to 1.0, of the winner the rate and what was tried
+            tried = raw["rates"].get("tried", [])
+            score = max((one["score"] for one in tried if one["score"] is not None), default=None)
+            raw = {"choice": raw["rates"] and raw["rates"] | {"score": score}} | raw
         cell = cls(**{name: value for name, value in raw.items() if name in names})
         cell._check()
         return cell

@@ -1,7 +1,7 @@
 """Results that take long to make are kept on disk, and found again by what they were made of.
 
-`kept` is the one door: tuned encoders, finished trainings, frozen embeddings, trials that
-choose epochs and rates, rows of tables and parts of an index all go through it. A result is a folder
+`kept` is the one door: tuned encoders, finished trainings, frozen embeddings, trials that choose
+epochs and rates, rows of tables and parts of an index all go through it. A result is a folder
 
     ROOT/NAME-DIGEST/
         made_of.json   what it was made of, every entry by its name; DIGEST is its hash

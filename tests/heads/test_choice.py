@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import toy_sentences
+from heads.rates import choose_rate
 from killable import encoder_of
 from pairings import zero
 
@@ -15,7 +16,6 @@ from data.selection import rows_to_try
 from data.tasks import Splits
 from evaluation.metrics import task_metrics
 from heads.config import HeadConfig
-from heads.rates import choose_rate
 from heads.train import HeadTask, fit_heads
 
 RATES = (1e-4, 1e-3, 1e-2)
