@@ -6,7 +6,6 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
-from data.selection import hold_out
 from data.tasks import read_task
 from heads import train as training
 
