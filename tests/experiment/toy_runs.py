@@ -16,7 +16,7 @@ __all__ = ["compare"]
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
 # The fewest cells, unless a test names more.
 SMALL += ["--cost-seconds", "0", "--encoder", "bi", "--no-baseline"]
-# As in the course: the toy data has too little to hold out a part of train, unless a test adds to it.
+# As in the course: the toy data is too small to hold out a part of train.
 SMALL += ["--select", "dev"]
 GRID = ["--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross"]
 GRID += ["--tune", "frozen", "full", "--pooling", "avg", "--geometry-steps", "2"]

@@ -50,7 +50,7 @@ def test_groups_are_those_of_a_walk_from_text_to_text(texts):
         assert (found == found[row]).tolist() == tied
 
 
-@pytest.mark.parametrize("texts", [1500, 3000, 50_000])
+@pytest.mark.parametrize("texts", [2500, 50_000])
 @pytest.mark.parametrize("count", [110, 999])
 def test_the_rows_that_choose_share_no_text_with_any_others(texts, count):
     examples, scored = pairs(count, texts), pairs(count // 5, texts, seed=1)
