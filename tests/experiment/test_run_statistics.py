@@ -6,6 +6,7 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
+from data.selection import parts_of
 from data.tasks import read_task
 from heads import train as training
 

@@ -1,4 +1,4 @@
-"""Nothing is chosen by rows that are scored: other labels of dev and test change only the scores."""
+"""Nothing is chosen by rows that are scored: other dev and test labels change only the scores."""
 
 import random
 import shutil
