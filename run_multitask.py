@@ -26,6 +26,7 @@ from runtime.streams import Say
 if TYPE_CHECKING:
     from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
+    from heads.choice import Chosen
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
     from runtime.store import Work
@@ -156,42 +157,47 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
 
 def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
+    from evaluation.metrics import score_on
     from experiment.cells import (
         FittedCell,
         decisive,
         head_task_of,
-        score_on,
-        to_try,
+        parts_to_try,
         write_training,
     )
-    from heads.rates import choose_rate
+    from heads.choice import choose
     from heads.train import fit_heads
 
     settings, heads = opened.settings, training.heads
     head_tasks = [head_task_of(opened, head, tuned) for head in heads]
-    choice = None
     # Frozen, no weight of the encoder changes from here on: it reads every text once, and the head
     # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
-    # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
-    labelled = opened.inputs.to_train_on[heads[0].cell.task]
-    if parts := to_try(heads[0], labelled, bool(settings.rates)):
-        (head,), (head_task,) = heads, head_tasks
-        choice = choose_rate(
+    # A part of train chooses the epochs, and the rate of an encoder that is tuned.
+    splits = opened.inputs.splits
+    named = bool(settings.rates)
+    # Dev decides where no number of epochs is given.
+    epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
+    parts = [parts_to_try(head, splits[head.cell.task], named) for head in heads]
+    chosen: Sequence[Chosen | None] = [None] * len(heads)
+    if all(parts):
+        chosen = choose(
             tuned.encoder,
-            replace(
-                head_task,
-                splits=replace(parts, task=head_task.splits.task),
-                dev_score=score_on(parts.dev, head_task.task),
-            ),
-            head.rates,
+            head_tasks,
+            [part for part in parts if part],
+            heads[0].rates,
+            score_on=score_on,
+            joint=training.joint,
             made_of=decisive(opened, training, tuned),
             cache=opened.cache,
             resume=settings.resume,
         )
-        config = replace(head_task.config, backbone_learning_rate=choice.rate)
-        head_tasks = [replace(head_task, config=config)]
+        rate, epochs = chosen[0].choice.rate, chosen[0].choice.epochs
+        head_tasks = [
+            replace(task, config=replace(task.config, backbone_learning_rate=rate))
+            for task in head_tasks
+        ]
     fitted_heads = fit_heads(
         encoder,
         head_tasks,
@@ -201,12 +207,14 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         # A head on frozen features begins again, which takes seconds.
         state_path=None if training.frozen else work.state,
         resume=settings.resume,
-        epoch=choice.epoch if choice else None,
+        epoch=epochs,
     )
 
     results = [
         FittedCell(head.cell, head_task, fitted, encoder, choice)
-        for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
+        for head, head_task, fitted, choice in zip(
+            heads, head_tasks, fitted_heads, chosen, strict=True
+        )
     ]
     write_training(opened, training, tuned, results, work)
 

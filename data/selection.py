@@ -1,4 +1,4 @@
-"""The pairs that checkpoints and thresholds are chosen by: never pairs that are scored later."""
+"""The rows that checkpoints, epochs and thresholds are chosen by: never rows that are scored."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import Example, SentencePair
-from data.overlap import groups_by_text
+from data.overlap import Seen, groups_by_text, overlap
 from data.tasks import TASKS, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
-FEWEST = 100  # held-out pairs; fewer say too little about a threshold
-# Rates are tried on half of the rows: with fewer, steps are fewer too, and the best rate is higher
-# than that of all rows. The bound keeps large data affordable.
+# Trials of tuned encoders are fitted on at most so many rows, to stay affordable.
 MOST_TO_TRY = 4000
 FEWEST_TO_CHOOSE = 20
 
@@ -50,41 +48,45 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
     return np.sort(order[:count])
 
 
-def rows_to_try(
-    examples: Sequence[Example], seed: int, classes: bool
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the rows that rates are tried on and those that the best is chosen by, (n,) and (m,).
+Parts = tuple[np.ndarray, np.ndarray]  # rows to fit on and rows to choose by, (n,) and (m,)
 
-    The two have no text in common. To choose by: a fifth, at most 1,000, drawn in whole groups of
-    examples that texts tie together; a group that has no room any more is left out. To try on:
-    half, at most 4,000, of what remains, with the shares of `classes`. None if fewer than 20 can be
-    held out: too few to choose by.
+
+def parts_of(
+    examples: Sequence[Example],
+    scored: Sequence[Example],
+    seed: int,
+    classes: bool,
+    most: int | None = None,
+) -> Parts | None:
+    """Return the rows of train that trials are fitted on, and those that they are scored on.
+
+    To score on: a fifth, at most 1,000, drawn in whole groups of examples that texts tie together.
+    It shares no text with the rest, nor with what is `scored` in the end (dev and test); a group
+    that has no room any more stays with the rest. None if there are fewer than 20 such rows: too
+    few to choose by.
+
+    Args:
+        examples: train.
+        scored: dev and test.
+        seed: of the draw.
+        classes: whether the labels are classes, of which `most` rows keep the shares.
+        most: rows to fit on, where all of the rest would take too long.
     """
-    groups = groups_by_text(examples)
+    groups, seen = groups_by_text(examples), Seen()
+    seen.add_examples(scored)
     sizes = np.bincount(groups)
+    closed = np.zeros(len(sizes), bool)  # groups with a text that is scored in the end
+    closed[groups[overlap(examples, seen).shared]] = True
     held_out = np.zeros(len(sizes), bool)
     room = min(MOST, len(examples) // 5)
     for group in np.random.default_rng([seed, len(examples)]).permutation(len(sizes)):
-        if sizes[group] <= room:
+        if sizes[group] <= room and not closed[group]:
             held_out[group] = True
             room -= sizes[group]
     chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
     if len(chosen_by) < FEWEST_TO_CHOOSE:
         return None
-    count = min(MOST_TO_TRY, len(examples) // 2)
-    tried_on = nested_rows([examples[int(row)] for row in others], count, seed, classes)
-    return others[tried_on], chosen_by
-
-
-def hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
-    """Return the examples to train on, and a tenth, at most 1,000, to choose a threshold by.
-
-    Which ones is drawn at random, the same for the same number of examples. Of fewer than 1,000
-    examples none are held out.
-    """
-    count = min(MOST, len(examples) // 10)
-    if count < FEWEST:
-        return list(examples), []
-    chosen = set(np.random.default_rng(0).choice(len(examples), count, replace=False).tolist())
-    kept = [example for row, example in enumerate(examples) if row not in chosen]
-    return kept, [examples[row] for row in sorted(chosen)]
+    if most is not None and most < len(others):
+        rest = [examples[row] for row in others.tolist()]
+        others = others[nested_rows(rest, most, seed, classes)]
+    return others, chosen_by

@@ -23,6 +23,12 @@ def is_labelled(examples: Sequence[Example]) -> bool:
     return bool(examples) and all(example.label is not None for example in examples)
 
 
+def score_on(examples: Sequence[Example], task: str) -> Callable[[np.ndarray], float | None]:
+    """Return the function of predictions of these examples that epochs and rates are chosen by."""
+    labels, metric = labels_of(examples), TASKS[task].main_metric
+    return lambda predictions: task_metrics(task, predictions, labels)[metric]
+
+
 def labels_of(examples: Sequence[Example]) -> np.ndarray:
     """Return the labels (N,) of labelled examples, float64."""
     return np.array([example.label for example in examples], np.float64)

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from data.examples import Example, in_the_other_order
-from data.selection import nested_rows, rows_to_try
+from data.selection import MOST_TO_TRY, Parts, nested_rows, parts_of
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
-from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
+from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
+from heads.choice import Chosen
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
-from heads.rates import Choice
 from heads.saved import save_head
-from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
+from heads.train import FittedHead, HeadTask, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -39,7 +39,7 @@ class FittedCell:
     head_task: HeadTask  # what it was trained on, and how
     fitted: FittedHead  # the head, and what it predicts
     encoder: SentenceEncoder  # as it is under the trained head
-    choice: Choice | None  # of the encoder's rate, if there was one
+    chosen: Chosen | None  # epochs and rate, if a part of train chose them
 
 
 def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
@@ -69,10 +69,11 @@ def _published_head(head: PlannedHead, encoder: SentenceEncoder) -> list[str] | 
 
 
 def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
-    """Return what a head is trained on, how, and by what its epoch is chosen."""
-    cell, config, splits = head.cell, head.config, opened.inputs.splits[head.cell.task]
-    train = in_orders(train_examples(cell, opened.inputs.to_train_on[cell.task]), config)
-    inputs = inputs_of_few(opened, head, tuned)
+    """Return what a head is trained on, how, and by what dev is scored."""
+    cell, splits = head.cell, opened.inputs.splits[head.cell.task]
+    train = in_orders(train_examples(cell, splits.train), head.config)
+    config = head.config.for_rows(len(train))
+    inputs = inputs_of_head(opened, head, tuned) if config.tune == "frozen" and train else None
     dev_score = score_on(splits.dev, cell.task)
     return HeadTask(cell.task, cell.reader, config, replace(splits, train=train), dev_score, inputs)
 
@@ -91,41 +92,41 @@ def train_rows(cell: Coordinates, labelled: list[Any]) -> np.ndarray:
     """Return which of the labelled examples a head is trained on."""
     if cell.train_rows == ALL:
         return np.arange(len(labelled))
-    classes = TASKS[cell.task].label_kind != "score"
-    return nested_rows(labelled, int(cell.train_rows), cell.seed, classes)
+    return nested_rows(labelled, int(cell.train_rows), cell.seed, _has_classes(cell))
 
 
-def to_try(head: PlannedHead, labelled: list[Any], named: bool) -> Splits | None:
-    """Return what a head's rates are tried on, as train, and what they are chosen by, as dev.
+def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> Parts | None:
+    """Return which rows of a head's train examples trials are fitted on, and which choose.
 
-    Both are parts of what the head is trained on, and no text is in both. None where there is
-    nothing to choose, or too little to choose by.
+    None where no trial is asked for, or too few rows share no text with the rest, dev and test.
 
     Raises:
         UserError: too little to choose by, for rates that the user has `named`.
     """
-    if not head.rates:
+    if not head.tries:
         return None
-    cell, train = head.cell, train_examples(head.cell, labelled)
-    rows = rows_to_try(train, cell.seed, TASKS[cell.task].label_kind != "score")
-    if rows is None:
-        if named:
-            few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
-            raise UserError(f"--rates: {few} to choose by; give one rate")
-        return None
-    tried_on, chosen_by = ([train[row] for row in part] for part in rows)
-    return Splits(in_orders(tried_on, head.config), chosen_by, [])
+    cell, train = head.cell, train_examples(head.cell, splits.train)
+    # Frozen features are read once, whatever is tried; an encoder that is tuned reads in each try.
+    most = None if cell.tune == "frozen" else MOST_TO_TRY
+    scored = [*splits.dev, *splits.test]
+    parts = parts_of(train, scored, cell.seed, _has_classes(cell), most)
+    if parts is None and named and head.rates:
+        few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
+        raise UserError(f"--rates: {few}, dev and test to choose by; give one rate")
+    return parts
 
 
-def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, HeadInputs] | None:
-    """Return the inputs of a head with few labels, from the embeddings of all rows.
+def _has_classes(cell: Coordinates) -> bool:
+    return TASKS[cell.task].label_kind != "score"
 
-    A frozen encoder so reads the texts once for all sizes. None where there is nothing to share.
+
+def inputs_of_head(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, HeadInputs]:
+    """Return the inputs of a head on a frozen encoder, from the embeddings of all rows.
+
+    The encoder so reads the texts once, for all numbers of labels and for the trial.
     """
     cell, config = head.cell, head.config
-    if cell.train_rows == ALL or config.tune != "frozen":
-        return None
-    labelled, task = opened.inputs.to_train_on[cell.task], TASKS[cell.task]
+    labelled, task = opened.inputs.splits[cell.task].train, TASKS[cell.task]
     everything = replace(opened.inputs.splits[cell.task], train=in_orders(labelled, config))
     inputs = inputs_of(
         tuned.encoder,
@@ -142,12 +143,6 @@ def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, Hea
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
     return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
-
-
-def score_on(examples: Sequence[Example], task: str) -> Score:
-    """Return the function of predictions of these examples that an epoch or rate is chosen by."""
-    labels, metric = labels_of(examples), TASKS[task].main_metric
-    return lambda predictions: task_metrics(task, predictions, labels)[metric]
 
 
 def write_training(
@@ -185,11 +180,7 @@ def scored(
     """Return a cell per labelled split of a trained head, and write what lies behind its scores."""
     head, fitted, features = result.cell, result.fitted, result.head_task.features
     task, splits = TASKS[head.task], opened.inputs.splits[head.task]
-    train = train_examples(head, opened.inputs.to_train_on[head.task])
-    # With few labels there are none to choose a threshold by.
-    held_out = opened.inputs.held_out[head.task] if head.train_rows == ALL else []
-    # Thresholds are chosen by labelled examples, too.
-    seen = opened.seen_by(head.pretrain, [*train, *held_out])
+    train = train_examples(head, splits.train)
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
@@ -203,7 +194,10 @@ def scored(
         )
         return head_soft(fitted.head, inputs[""])
 
-    soft_of_held_out = read(held_out) if held_out else None
+    chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
+    # Thresholds are chosen by labelled examples, too.
+    seen = opened.seen_by(head.pretrain, [*train, *held_out])
+    soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
     cells = []
     for split, predictions in fitted.predictions.items():
         examples: list[Example] = getattr(splits, split)
@@ -224,7 +218,8 @@ def scored(
         # What the probabilities say beyond the predictions, where it applies.
         if task.label_kind != "score":
             scores["calibration"] = calibration(soft, labels)
-        if soft_of_held_out is not None:
+        # By what the trial predicts of rows that it was not fitted on.
+        if held_out:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(
                 head.task, soft, labels, *chosen_by, clusters=clusters
@@ -239,13 +234,30 @@ def scored(
             labels=len(train),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
-            rates=asdict(result.choice) if result.choice else {},
+            steps=fitted.steps,
+            choice=asdict(chosen.choice) if chosen else {},
             cls_cosine=_cosine_at_cls(features, inputs, labels),
             **scores,
         )
         folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
+
+
+def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
+    """Return rows of train that the threshold of a yes-or-no task is chosen by, [] for none.
+
+    They share no text with dev and test. The trial has predicted them without being trained on
+    them; a published head was trained on none of our rows.
+    """
+    cell = result.cell
+    if TASKS[cell.task].label_kind != "binary":
+        return []
+    if cell.tune == "none":
+        scored_rows = [*splits.dev, *splits.test]
+        parts = parts_of(splits.train, scored_rows, cell.seed, _has_classes(cell))
+        return [splits.train[row] for row in parts[1].tolist()] if parts else []
+    return result.chosen.held_out if result.chosen else []
 
 
 def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:

@@ -15,11 +15,17 @@ from simcse.config import SimCSEConfig
 
 @dataclass(frozen=True)
 class PlannedHead:
-    """A head of the grid, the settings of its training, and the encoder rates to choose from."""
+    """A head of the grid, the settings of its training, and how epochs and rate are chosen."""
 
     cell: Coordinates
     config: HeadConfig
-    rates: tuple[float, ...]  # () where there is no choice
+    rates: tuple[float, ...]  # of the encoder, to choose from; () where there is no choice
+    select: str = "train"  # of heads.config.SELECT
+
+    @property
+    def tries(self) -> bool:
+        """Return whether a trial on a part of train chooses the epochs, or the rate."""
+        return self.cell.tune != "none" and (self.select == "train" or bool(self.rates))
 
 
 @dataclass(frozen=True)
@@ -138,4 +144,4 @@ def _head(
         train_rows=train_rows or most,
     )
     config = settings.head_config(task, tune, seed)
-    return PlannedHead(cell, config, settings.rates_to_try(tune))
+    return PlannedHead(cell, config, settings.rates_to_try(tune), settings.select)

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -21,7 +20,7 @@ from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.pairs import read_pairs
-from data.selection import MOST, hold_out, selection_pairs
+from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, read_task
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
@@ -62,8 +61,6 @@ class Inputs:
     checkpoint: CheckpointFolder  # the backbone's
     teacher_folder: Path | None  # of the encoder to learn from
     splits: dict[str, Splits]  # by task
-    to_train_on: dict[str, list[Any]]  # by task: labelled, for heads
-    held_out: dict[str, list[Any]]  # by task: labelled, for thresholds only
     files: dict[str, Path]  # to train on, by contrastive objective
     selection: list[SentencePair]  # pairs that checkpoints are selected by, [] for none
     about: str = ""  # the user's own tables in one line, "" for the tasks of a folder
@@ -114,14 +111,11 @@ def find_inputs(settings: Settings) -> Inputs:
         files[name] = training_file(name, source, named, folder, flag)
     if not settings.pairs:
         splits = {task: read_task(folder, task) for task in settings.tasks}
-    to_train_on, held_out = {}, {}
     for task, examples in splits.items():
-        binary = TASKS[task].label_kind == "binary"
-        kept, rest = hold_out(examples.train) if binary else (examples.train, [])
-        to_train_on[task], held_out[task] = kept, rest
+        count = len(examples.train)
         for rows in settings.train_rows:
-            if rows != "all" and int(rows) > len(kept):
-                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
+            if rows != "all" and int(rows) > count:
+                raise UserError(f"--train-rows {rows}: {task} has {count} to train on; all?")
     if about:  # never pairs that are scored later
         train = [pair for part in splits.values() for pair in part.train]
         selection = [pair for pair in train[:MOST] if isinstance(pair, SentencePair)]
@@ -136,8 +130,6 @@ def find_inputs(settings: Settings) -> Inputs:
         checkpoint,
         teacher_folder,
         splits,
-        to_train_on,
-        held_out,
         files,
         selection if files or on_train else [],
         about,

@@ -9,7 +9,7 @@ import torch
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS, files_in_doubt
-from experiment.cells import to_try
+from experiment.cells import parts_to_try
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
@@ -24,6 +24,11 @@ NOTES = {
     "mini": 'using the included model "mini"; for BERT-base: --backbone bert-base-uncased',
     "mini-sts": 'using the included model "mini-sts", which was distilled from a sentence encoder',
     "bundled": "using the included synthetic data; for the course's: --data cs224n",
+}
+SELECTED = {
+    "train": "chosen by a part of train that shares no text with the rest, dev or test",
+    "dev": "chosen by dev, as in the course (--select train: by a part of train)",
+    "last": "all of them: nothing is chosen (--select last)",
 }
 
 
@@ -83,7 +88,7 @@ def plan(inputs: Inputs) -> str:
         lines.append(f"own head  {_published_head(inputs, inputs.published_labels)}")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
-    lines += rates_in_words(inputs)
+    lines += choice_in_words(inputs)
     return "\n".join([*lines, f"folder    {settings.folder()}"])
 
 
@@ -107,29 +112,38 @@ def _published_head(inputs: Inputs, labels: int) -> str:
     return f"{count}; heads start from it: {' '.join(fitting)}{end}"
 
 
-def rates_in_words(inputs: Inputs) -> list[str]:
-    """Return what it costs to choose the rates of encoders, and which are given but too high.
+def choice_in_words(inputs: Inputs) -> list[str]:
+    """Return how the epochs and the rates are chosen, and which rates are given but too high.
 
     Raises:
         UserError: the user names several rates, and there is too little to choose by.
         CheckpointError: the backbone's config.json is missing or damaged.
     """
+    settings = inputs.settings
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
     rates: tuple[float, ...] = ()
+    named = bool(settings.rates)
     stage = next(stage for stage in inputs.stages if not stage.baseline)
     for training in stage.trainings:
-        head, cell = training.heads[0], training.heads[0].cell
-        named = bool(inputs.settings.rates)
-        if parts := to_try(head, inputs.to_train_on[cell.task], named):
-            share = f"on {len(parts.train):,} rows, {len(parts.dev):,} others choose"
-            sizes[f"          {cell.task}{cell.few}: {share}"] = None
-            rates = head.rates
-        elif not training.frozen:
-            given[cell.tune] = head.config.backbone_learning_rate
-    words = " ".join(map(shown_value, rates))
-    first = f"rates     {words}: {len(rates)} trainings before that of a tuned cell, without dev"
-    return [*([first, *sizes] if sizes else []), *_too_high(inputs, given)]
+        for head in training.heads:
+            cell = head.cell
+            where = f"          {cell.task}{cell.few}"
+            if parts := parts_to_try(head, inputs.splits[cell.task], named):
+                fit, chosen_by = map(len, parts)
+                how = "" if cell.tune == "frozen" else " (tuned)"
+                sizes[f"{where}: trained on {fit:,} rows{how}, {chosen_by:,} others choose"] = None
+                rates = head.rates or rates
+            elif head.tries:
+                few = "too few rows share no text with the others; the last epoch is kept"
+                sizes[f"{where}: {few}"] = None
+            if not training.frozen and not (parts and head.rates):
+                given[cell.tune] = head.config.backbone_learning_rate
+    lines = [f"epochs    {SELECTED[settings.select]}"]
+    if rates:
+        words = " ".join(map(shown_value, rates))
+        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
+    return [*lines, *sizes, *_too_high(inputs, given)]
 
 
 def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:

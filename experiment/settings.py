@@ -16,6 +16,7 @@ from heads.config import (
     REMEDIES,
     REPORT_ORDER,
     SCHEDULES,
+    SELECT,
     TUNES,
     HeadConfig,
     JointConfig,
@@ -60,7 +61,8 @@ PRESET_TABLE = f"""{TITLE}
   head    frozen encoder: 10 (sst), 5 (para) or 20 (sts) epochs, 64, 1e-3 in all presets
   tuned   3 epochs, 64, 1e-3;     10/5/20 epochs, 64,       as report
           encoder 5e-4 (searched) 1e-5; encoder 1e-5
-  The rates of "quick" suit small encoders (hidden size up to {SMALL[0]}, {SMALL[1]} layers)."""
+  The rates of "quick" suit small encoders (hidden size up to {SMALL[0]}, {SMALL[1]} layers).
+  Tuned cells take at least 80 steps, so few labels have more epochs."""
 
 EXAMPLES = """
 examples:
@@ -132,6 +134,13 @@ class Settings:
         "is (default: 5e-5 1.5e-4 5e-4 with the preset quick, else the published one)",
         least=1e-12,
         most=MOST,
+        rare=True,
+    )
+    select: str = option(
+        "train",
+        "how epochs and rates are chosen: by a part of train that shares no text with the rest, "
+        "dev or test (train); epochs by dev, as in the course (dev); not at all (last)",
+        choices=SELECT,
         rare=True,
     )
     train_rows: tuple[str, ...] = option(
@@ -339,11 +348,14 @@ class Settings:
             return replace(config, seed=seed)
         if len(self.rates) == 1 and tune not in ONE_RATE:
             config = replace(config, backbone_learning_rate=self.rates[0])
+        if "num_epochs" in self.head:  # who names the epochs gets them
+            config = replace(config, least_steps=0)
         return replace(config, seed=seed, features=self.features, **self.head)
 
     def rates_to_try(self, tune: str) -> tuple[float, ...]:
         """Return the encoder rates that cells tuned so choose from, () where there is no choice."""
-        if tune.partition("-")[0] in ONE_RATE or "backbone_learning_rate" in self.head:
+        given = "backbone_learning_rate" in self.head
+        if tune.partition("-")[0] in ONE_RATE or given or self.select == "last":
             return ()
         rates = self.rates or (RATES if self.preset == "quick" else ())
         return rates if len(rates) > 1 else ()
@@ -452,6 +464,8 @@ class Settings:
         """Raise UserError for rates that nothing reads."""
         if self.rates and set(self.tune) <= set(ONE_RATE):
             raise UserError("--rates: nothing reads it; add --tune full (joint: --backbone-lr)")
+        if len(self.rates) > 1 and self.select == "last":
+            raise UserError("--rates: --select last chooses nothing; give one rate")
         if self.rates and "backbone_learning_rate" in self.head:
             raise UserError("--rates, --backbone-lr: the same setting twice; leave one out")
 

@@ -85,6 +85,11 @@ def checks(plan: Sequence[Phase]) -> list[tuple[int, str | None]]:
     return ends
 
 
+def first_end(ends: Sequence[int], least_steps: int) -> int:
+    """Return the first epoch, from 1, that ends after enough steps; the last if none does."""
+    return 1 + sum(end < min(least_steps, ends[-1]) for end in ends)
+
+
 def numbered(plan: Sequence[Phase]) -> list[list[tuple[str, int]]]:
     """Return the batches of every step: the task, and how many of its batches came before."""
     counts: Counter[str] = Counter()

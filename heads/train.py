@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from heads.heads import Head, build_head
 from heads.inputs import HeadInputs, LiveInputs, cls_is_of_interest, inputs_of
 from heads.joint import (
     Course,
+    Phase,
     checks,
+    first_end,
     numbered,
     phases,
     put_gradient,
@@ -59,7 +62,7 @@ from runtime.training import (
     steps_per_epoch,
 )
 
-# Dev predictions (N,) -> the score to maximise; None counts as worst.
+# Dev predictions (N,) -> the main metric; None, where it is undefined, counts as worst.
 Score = Callable[[np.ndarray], float | None]
 
 # A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and
@@ -99,6 +102,7 @@ class FittedHead:
     predictions: dict[str, np.ndarray]  # split -> (N,)
     inputs: dict[str, HeadInputs]  # split -> what they were made from
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
+    steps: int  # of the training; of a joint one all of them
     seconds: float  # encoding (unless cached), training, prediction; of a joint training all of it
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
     # split -> (N,), as they were when a joint training had just learnt this task and no later one.
@@ -164,6 +168,7 @@ def fit_heads(
             predictions[task],
             trainer.inputs[task],
             trainer.history[task],
+            trainer.kept_step,
             seconds,
             speeds[task],
             {split: row.numpy() for split, row in trainer.before.get(task, {}).items()},
@@ -178,6 +183,21 @@ def by_name(splits: Splits) -> dict[str, list[Any]]:
     return {name: examples for name, examples in named.items() if examples or name != "test"}
 
 
+def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list[Phase]:
+    """Return the training of one task, which is a sequence of one, or of several jointly."""
+    # Each task's share of the steps is what its own training would take; a published head is
+    # trained for none, and has no rows to train on.
+    config = head_tasks[0].config
+    courses = {}
+    for head_task in head_tasks:
+        if epochs := head_task.config.num_epochs:
+            count = len(head_task.splits.train)
+            courses[head_task.task] = Course(
+                count, steps_per_epoch(count, config.batch_size), epochs
+            )
+    return phases(joint or JointConfig("sequential"), courses, config.seed)
+
+
 def unfreeze(model: BertModel, layers: int | None) -> None:
     """Make the last `layers` of an encoder trainable and nothing else of it; None: everything."""
     # Below them no gradient is computed, which saves time as well.
@@ -190,6 +210,7 @@ class HeadTrainer:
     """Trains the head of one task, or those of several jointly, and a live encoder with them.
 
     Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
+        With `best_from` the best dev score from that epoch on is kept, of several tasks their mean.
     """
 
     def __init__(
@@ -201,6 +222,7 @@ class HeadTrainer:
         joint: JointConfig | None = None,
         state_path: Path | None = None,
         epoch: int | None = None,
+        best_from: int | None = None,
     ):
         self.encoder, self.joint, self.state_path = encoder, joint, state_path
         self.head_tasks = {head_task.task: head_task for head_task in head_tasks}
@@ -231,14 +253,7 @@ class HeadTrainer:
             draw_apart(config.seed)  # each process has its own dropout
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
 
-        # One task is a sequence of one. Each task's share of the steps is what its own training
-        # would take; a published head is trained for none, and has no rows to train on.
-        courses = {}
-        for task, head_task in self.head_tasks.items():
-            if epochs := head_task.config.num_epochs:
-                count = len(self.labels[task])
-                courses[task] = Course(count, steps_per_epoch(count, config.batch_size), epochs)
-        plan = phases(joint or JointConfig("sequential"), courses, config.seed)
+        plan = phases_of(head_tasks, joint)
         self.batches = numbered(plan)
         self.checks = checks(plan)[:epoch]
         lengths = [len(phase.steps) for phase in plan]
@@ -250,8 +265,11 @@ class HeadTrainer:
 
         self.step = 0
         self.history: dict[str, list[dict[str, Any]]] = {task: [] for task in self.heads}
-        self.keeps_best = joint is None and epoch is None
+        if best_from is None and joint is None and epoch is None:
+            best_from = first_end([end for end, _ in self.checks], config.least_steps)
+        self.best_from = best_from
         self.best_score = -math.inf
+        self.kept_step = 0  # whose state the heads have in the end
         self.best_state: dict[str, Tensor] = {}
         # Predictions of a task when it has just been learnt; in the first process only.
         self.before: dict[str, dict[str, Tensor]] = {}
@@ -280,7 +298,7 @@ class HeadTrainer:
                 if end > self.step:
                     loss = self._train_to(end, bar.update)
                     self._check(loss, learnt)
-                    best = {"dev": f"{self.best_score:.4f}"} if self.keeps_best else {}
+                    best = {"dev": f"{self.best_score:.4f}"} if self.best_from else {}
                     bar.set_postfix(loss=f"{loss:.3f}", **best)
         if self.best_state:
             self.trained.load_state_dict(self.best_state)
@@ -368,25 +386,33 @@ class HeadTrainer:
 
     def _check(self, loss: float, learnt: str | None) -> None:
         """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
-        # All tasks, also those learnt long ago: the curves show what is forgotten.
+        # All tasks, also those learnt long ago: the curves show what is forgotten. Where dev
+        # decides nothing, an encoder that is tuned for one task reads it only in the end.
+        last = self.step == self.checks[-1][0]
+        wanted = self.best_from or self.joint or not self.live or last
+        scores = []
         for task, head_task in self.head_tasks.items():
             score = None
-            if is_main():
+            if is_main() and wanted:
                 score = head_task.dev_score(self.predict(task, self.inputs[task]["dev"]))
             score = main_decides(score)
+            scores.append(score)
             epoch = len(self.history[task]) + 1
             self.history[task].append({"epoch": epoch, "loss": loss, "dev_score": score})
-        if self.keeps_best:  # there is one task, and this is its score
+        if self.best_from is None:
+            self.kept_step = self.step
+        elif epoch >= self.best_from:
             # An undefined score, such as the correlation of a constant, is worse than any other.
-            comparable = -math.inf if score is None else score
+            known = [score for score in scores if score is not None]
+            comparable = mean(known) if len(known) == len(scores) else -math.inf
             if comparable > self.best_score or not self.best_state:
-                self.best_score = comparable
+                self.best_score, self.kept_step = comparable, self.step
                 self.best_state = host_copy(self.trained.state_dict())
         if self.joint and learnt is not None and is_main():
             self.before[learnt] = {
                 split: torch.from_numpy(rows) for split, rows in self.predict_unseen(learnt).items()
             }
-        save_trainer(self, ("step", "history", "best_score", "best_state", "before"))
+        save_trainer(self, ("step", "history", "best_score", "best_state", "kept_step", "before"))
 
 
 def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:

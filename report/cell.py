@@ -76,8 +76,10 @@ class Cell(Coordinates):
     # metric -> value when a sequential joint training had just learnt this task and no later one.
     before: dict[str, Any] = field(default_factory=dict)
     labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
-    # Of a tuned encoder: what heads.rates.Choice holds, {} where its rate was given.
-    rates: dict[str, Any] = field(default_factory=dict)
+    steps: int | None = None  # that it was trained for; not noted up to 1.0
+    # What heads.choice.Choice holds: the epochs, and the rate of a tuned encoder, that a part of
+    # train chose. {} where dev chose, or nothing did.
+    choice: dict[str, Any] = field(default_factory=dict)
     # As COSINE, between states of [CLS], of a frozen bi-encoder whose embeddings are means.
     cls_cosine: float | None = None
 
@@ -90,6 +92,10 @@ class Cell(Coordinates):
                 or the key needs is missing, has the wrong type, or is no number that a float holds.
         """
         names = {field.name for field in fields(cls)}
+        if "rates" in raw:  # up to 1.0, of the winner the rate and what was tried
+            tried = raw["rates"].get("tried", [])
+            score = max((one["score"] for one in tried if one["score"] is not None), default=None)
+            raw = {"choice": raw["rates"] and raw["rates"] | {"score": score}} | raw
         cell = cls(**{name: value for name, value in raw.items() if name in names})
         cell._check()
         return cell
@@ -128,9 +134,11 @@ class Cell(Coordinates):
             numbers += [tag["n"], tag["error"]]
         for interval in filter(None, self.interval.values()):
             numbers += [interval["low"], interval["high"]]
-        if self.rates != {}:
-            tried = self.rates["tried"]
-            numbers += [self.rates["rate"], *(t[name] for t in tried for name in ("rate", "score"))]
+        numbers.append(self.steps)
+        if self.choice != {}:
+            tried = self.choice["tried"]
+            numbers += [self.choice[name] for name in ("rate", "score")]
+            numbers += [one[name] for one in tried for name in ("rate", "score")]
         for number in numbers:
             if number is not None:
                 float(number)

@@ -56,8 +56,9 @@ class Question:
     """What a run asks of a task, on the split that the verdict is about; empty elsewhere."""
 
     systems: dict[str, System] = field(default_factory=dict)  # by name
-    best: dict[str, str] = field(default_factory=dict)  # reader -> its best system on dev
-    chosen_on: str = ""  # the split that the best were chosen on, "" if every reader has one system
+    best: dict[str, str] = field(default_factory=dict)  # reader -> its best system
+    # The split that the best were chosen on, of train a part; "" if every reader has one system.
+    chosen_on: str = ""
     # The frozen bi-encoder's systems before and after each contrastive stage.
     changes: tuple[Pair, ...] = ()
 
@@ -150,7 +151,8 @@ def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
 def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judged]:
     """Return what was judged with the questions of a run's cells, a question for each task.
 
-    The best system of a reader is that with the best dev score (test, without a dev split). The
+    The best system of a reader is the one that scores best on the part of train that chose its
+    epochs; where there is none, on dev (test, without a dev split). The
     question is about the test split if that has labels.
     """
     places = {(place.task, place.split): place for place in judged}
@@ -159,7 +161,17 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
         final = [cell for cell in known if cell.task == task]
         key = task, final[0].split
         chosen_on = "dev" if (task, "dev") in places else final[0].split
-        scores = places[task, chosen_on].scores(TASKS[task].main_metric)
+        scores = {
+            system: estimate.mean
+            for system, estimate in places[task, chosen_on].scores(TASKS[task].main_metric).items()
+        }
+        if all(cell.choice for cell in final):
+            chosen_on = "train"
+            of_seeds = by_system(final)
+            scores = {
+                seeds[0].system: mean_of_all([cell.choice["score"] for cell in seeds])
+                for seeds in of_seeds
+            }
         systems = {c.system: System(c.pretrain, c.encoder, c.tune) for c in final}
         best = {}
         for reader in READERS:
@@ -177,8 +189,8 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
     return list(places.values())
 
 
-def _mean(scores: Mapping[str, Estimate], system: str) -> float:
-    score = scores[system].mean
+def _mean(scores: Mapping[str, float | None], system: str) -> float:
+    score = scores[system]
     return -2.0 if score is None else score
 
 

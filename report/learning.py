@@ -202,18 +202,22 @@ def overtaking(sizes: Sequence[int], lead: np.ndarray) -> float:
 
 def chosen_rates(cells: Sequence[Cell]) -> str:
     """Return the encoder rates of a system's seeds, `5e-5 5e-4`; a dash where none was chosen."""
-    rates = sorted({cell.rates["rate"] for cell in cells if cell.rates})
+    rates = sorted({cell.choice["rate"] for cell in cells if _had_rates(cell)})
     return " ".join(map(shown_value, rates)) or "-"
+
+
+def _had_rates(cell: Cell) -> bool:
+    return bool(cell.choice) and len(cell.choice["tried"]) > 1
 
 
 def rate_sentences(cells: Sequence[Cell]) -> list[str]:
     """Return, for each setting in which readers chose rates, who leads at each and at the best."""
     # Setting -> reader -> rate -> the scores of its seeds.
     settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
-    for cell in {cell.name: cell for cell in cells if cell.rates}.values():  # splits share it
+    for cell in {cell.name: cell for cell in cells if _had_rates(cell)}.values():  # splits share it
         readers = settings.setdefault((cell.task, cell.pretrain, cell.tune), {})
         scores = readers.setdefault(cell.encoder, {})
-        for tried in cell.rates["tried"]:
+        for tried in cell.choice["tried"]:
             if tried["score"] is not None:
                 scores.setdefault(tried["rate"], []).append(tried["score"])
     sentences = []

@@ -94,7 +94,8 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
 
     `95% CI` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
     `cosine` is Spearman's correlation of cosine similarity, without any head (STS; of late
-    interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, where one was chosen.
+    interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, where one was chosen;
+    `steps` are those of the training.
     `train overlap` is the share of rows with a sentence that the run trained on or selected
     checkpoints by; `no overlap` is the task's main metric on the other rows.
     Columns that say nothing are left out.
@@ -120,6 +121,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         row = {name: getattr(first, name) for name in GROUP}
         row["labels"] = str(first.labels) if few else NOTHING
         row["rate"] = chosen_rates(seeds)
+        row["steps"] = _from_to([cell.steps for cell in seeds])
         row["n"] = str(first.n)
         for name in METRICS:
             scores = [cell.metrics[name] for cell in seeds]
@@ -133,6 +135,12 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         rows.append(row)
     header = [name for name in rows[0] if any(row[name] != NOTHING for row in rows)]
     return markdown(header, [[row[name] for name in header] for row in rows])
+
+
+def _from_to(counts: list[int | None]) -> str:
+    """Return `80`, or `60-80` where seeds differ; a dash of runs that did not note it."""
+    known = sorted({count for count in counts if count is not None})
+    return "-".join(map(str, known[:: max(1, len(known) - 1)])) or NOTHING
 
 
 def _spread(values: list[float | None]) -> str:

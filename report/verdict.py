@@ -241,8 +241,11 @@ def _basis(asked: Sequence[Judged]) -> str:
     sentences = [f"Based on {listed(examples)}."]
     chosen = [place for place in asked if place.question.chosen_on]
     if chosen:
+        splits = {place.question.chosen_on for place in chosen}
         same = all(place.split == place.question.chosen_on for place in chosen)
         where = "the same examples" if same else "the dev split"
+        if splits == {"train"}:
+            where = "a held-out part of the training examples"
         sentences.append(f"The best system of each type was selected on {where}.")
 
     duels = [place for place in asked if len(place.question.best) == 2]

@@ -1,7 +1,7 @@
 """Results that take long to make are kept on disk, and found again by what they were made of.
 
-`kept` is the one door: tuned encoders, finished trainings, frozen embeddings, trials of learning
-rates, rows of tables and parts of an index all go through it. A result is a folder
+`kept` is the one door: tuned encoders, finished trainings, frozen embeddings, trials that choose
+epochs and rates, rows of tables and parts of an index all go through it. A result is a folder
 
     ROOT/NAME-DIGEST/
         made_of.json   what it was made of, every entry by its name; DIGEST is its hash
@@ -29,8 +29,8 @@ MADE_OF = "made_of.json"
 # Of each kind: raised when the same inputs give another result, or files of another form.
 FORMATS = {
     "backbone": 2,  # an encoder after its contrastive stage
-    "training": 1,  # the heads of one training: predictions, scores, weights
-    "trial": 1,  # the scores of one learning rate
+    "training": 2,  # the heads of one training: predictions, scores, weights
+    "trial": 2,  # the scores of a training on a part of train, by epoch
     "embeddings": 2,  # of the texts that a frozen encoder reads
     "vectors": 3,  # of a shard of texts
     "index part": 3,

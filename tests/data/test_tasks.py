@@ -9,7 +9,7 @@ from conftest import real_data
 from reading import error_of, plain_rows, write
 
 from data.examples import DataError, Sentence, SentencePair
-from data.selection import hold_out, selection_pairs
+from data.selection import selection_pairs
 from data.tasks import COURSE, official_dev, read_quora, read_sst, read_sts, read_task
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
@@ -203,15 +203,3 @@ def test_a_column_that_counts_the_rows_is_not_of_official_rows(tmp_path):
     table = "\n".join(["\tid\tsentence1\tsentence2\tsimilarity", *rows]) + "\n"
     (tmp_path / "sts-train.csv").write_text(table)
     assert [pair.id for pair in selection_pairs(tmp_path)] == [f"s{i}" for i in range(1000)]
-
-
-@pytest.mark.parametrize(
-    ("count", "held"), [(0, 0), (999, 0), (1000, 100), (6004, 600), (40_000, 1000)]
-)
-def test_a_tenth_is_held_out_and_the_rest_keeps_its_order(count, held):
-    examples = [Sentence(str(i), "x", 1) for i in range(count)]
-    kept, chosen = hold_out(examples)
-    assert len(chosen) == held
-    assert sorted([*kept, *chosen], key=lambda example: int(example.id)) == examples
-    assert kept == sorted(kept, key=lambda example: int(example.id))
-    assert hold_out(examples) == (kept, chosen)

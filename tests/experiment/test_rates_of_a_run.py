@@ -9,7 +9,7 @@ from toy_runs import cells_of, results, run
 
 from heads.train import HeadTrainer
 
-WORDS = ["--task", "sts", "--encoder", "bi", "cross", "--tune", "full"]
+WORDS = ["--select", "train", "--task", "sts", "--encoder", "bi", "cross", "--tune", "full"]
 THREE = ["--rates", "1e-4", "1e-3", "1e-2"]
 
 
@@ -41,7 +41,7 @@ def trainings(monkeypatch):
 
 def choices(folder):
     """Return what was chosen, by encoder, without the seconds."""
-    return {cell.encoder: cell.rates | {"seconds": 0} for cell in cells_of(folder)}
+    return {cell.encoder: cell.choice | {"seconds": 0} for cell in cells_of(folder)}
 
 
 @pytest.fixture(scope="module")

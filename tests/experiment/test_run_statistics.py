@@ -6,7 +6,7 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
-from data.selection import hold_out
+from data.selection import parts_of
 from data.tasks import read_task
 from heads import train as training
 
@@ -30,30 +30,35 @@ def data(toy_data, tmp_path_factory):
 @pytest.fixture(scope="module")
 def cells(data, tiny_checkpoint, tmp_path_factory):
     """The cells of a run by task and encoder, the run's folder, and how many rows heads had."""
-    trained, original = [], training.HeadTrainer
+    trained, original = [], training.HeadTrainer.__init__
 
-    def watching(encoder, head_tasks, inputs, **more):
+    def watching(trainer, encoder, head_tasks, inputs, **more):
         trained.append((len(inputs[0]["train"]), len(head_tasks[0].splits.train)))
-        return original(encoder, head_tasks, inputs, **more)
+        original(trainer, encoder, head_tasks, inputs, **more)
 
     folder = tmp_path_factory.mktemp("thresholds") / "runs" / "r"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "HeadTrainer", watching)
-        scored = toy_runs.compare(toy_runs.small(tiny_checkpoint, data, folder, **PAIRS))
+        patch.setattr(training.HeadTrainer, "__init__", watching)
+        scored = toy_runs.compare(
+            toy_runs.small(tiny_checkpoint, data, folder, select="train", **PAIRS)
+        )
     return {(cell.task, cell.encoder): cell for cell in scored}, folder, trained
 
 
-def test_heads_are_not_trained_on_held_out_pairs(cells, data):
-    kept, held_out = hold_out(read_task(data, "para").train)
-    assert len(held_out) == 100
-    assert sorted(cells[2]) == [(48, 48)] * 2 + [(len(kept), len(kept))] * 2
+def test_trials_are_not_trained_on_the_pairs_that_choose(cells, data):
+    splits = read_task(data, "para")
+    fit, held_out = parts_of(splits.train, [*splits.dev, *splits.test], 42, True)
+    assert len(held_out) > 20
+    # A trial, then the head itself, of both readers.
+    wanted = [(len(fit), len(fit)), (1000, 1000)] * 2
+    assert [rows for rows in cells[2] if rows[0] > 100] == wanted
 
 
 def test_paraphrase_cells_have_a_threshold_of_held_out_pairs_and_a_calibration(cells):
     scored, *_ = cells
     for reader in ("bi", "cross"):
         cell = scored["para", reader]
-        assert cell.threshold["n"] == 100
+        assert cell.threshold["n"] == cell.choice["chosen_by"] > 20
         for metric in ("accuracy", "f1"):
             assert 0 <= cell.threshold[metric]["threshold"] <= 1.0000001
             assert 0 <= cell.threshold[metric]["value"] <= 1

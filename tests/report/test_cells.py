@@ -75,8 +75,12 @@ def test_the_table_shows_what_applies_and_no_column_of_dashes():
     header, _, *rows = few.splitlines()
     assert "| labels |" in header and "| 50 " in rows[0] and "| 90 " in rows[1]
     assert rows[2].count("| - ") == 3  # of para: both correlations and the cosine
-    rates = {"rate": 5e-4, "epoch": 1, "rows": 9, "chosen_by": 9, "seconds": 1.0, "tried": []}
-    assert row([cell(rates=rates)])["rate"] == "5e-4"
+    tried = [{"rate": 5e-4, "score": 0.5}, {"rate": 5e-5, "score": 0.4}]
+    chosen = cell(choice=tried[0] | {"tried": tried})
+    assert row([chosen])["rate"] == "5e-4"
+    raw = cell().to_json() | {"rates": {"rate": 5e-4, "tried": tried}}  # of 1.0
+    del raw["choice"]
+    assert Cell.from_json(raw) == chosen
 
 
 def test_a_run_ends_with_the_table_the_verdict_and_where_everything_is(tmp_path):

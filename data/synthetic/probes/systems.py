@@ -5,7 +5,7 @@ or a similarity task by bare cosine. Legend: N rows, S seeds.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,17 @@ import numpy as np
 
 from baselines.embedder import Embedder, similarities
 from baselines.words import tfidf, word_overlap
+from data.selection import parts_of
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
 from data.tasks import COURSE, Splits, read_task
-from evaluation.metrics import is_labelled, task_metrics
+from evaluation.metrics import is_labelled, score_on
 from evaluation.suites.sts import pair_cosines
+from heads.choice import choose
 from heads.config import head_config
-from heads.inputs import HeadInputs
-from heads.train import HeadTask, fit_heads
+from heads.features import FEATURES
+from heads.inputs import inputs_of
+from heads.train import HeadTask, by_name, fit_heads
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from runtime.training import set_seed
@@ -122,20 +125,33 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
 
     Args:
         encoder: frozen here.
-        data: train to fit on, dev to choose the epoch by.
+        data: train to fit on, and to choose the epoch by a part of it (dev where it is too small).
         seeds: of the heads.
         cache: the folder of frozen embeddings.
     """
     measured = {}
     fingerprint = encoder.fingerprint()
     for task, splits in data.splits.items():
-        inputs: dict[str, HeadInputs] | None = None
+        config = head_config("quick", "frozen", task)
+        features = FEATURES["bi"](config.features)
+        inputs = inputs_of(
+            encoder, by_name(splits), features, "frozen", cache, fingerprint=fingerprint
+        )
         guesses = []
         for seed in range(FIRST_SEED, FIRST_SEED + seeds):
-            config = replace(head_config("quick", "frozen", task), seed=seed)
-            head_task = HeadTask(task, "bi", config, splits, _dev_score(splits, task), inputs)
-            (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint)
-            inputs = fitted.inputs
+            config = replace(config, seed=seed)
+            dev_score = score_on(splits.dev, task)
+            head_task = HeadTask(task, "bi", config, splits, dev_score, inputs)
+            epoch = None
+            scored = [*splits.dev, *splits.test]
+            classes = COURSE[task].label_kind != "score"
+            if parts := parts_of(splits.train, scored, seed, classes):
+                made_of = {"encoder": fingerprint, "data": splits.digest, "head": asdict(config)}
+                (chosen,) = choose(
+                    encoder, [head_task], [parts], score_on=score_on, made_of=made_of, cache=cache
+                )
+                epoch = chosen.choice.epochs
+            (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint, epoch=epoch)
             guesses.append(fitted.predictions[data.part(task)])
         truth = data.truth(task)
         measured[task] = Scores(COURSE[task].main_metric, np.array(guesses), truth)
@@ -143,11 +159,6 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
             cosines = pair_cosines(*fitted.inputs[data.part(task)].columns())
             measured[cosine_of(task)] = Scores("spearman", np.atleast_2d(cosines), truth)
     return measured
-
-
-def _dev_score(splits: Splits, task: str) -> Any:
-    labels = np.array([example.label for example in splits.dev], np.float64)
-    return lambda guess: task_metrics(task, guess, labels)[COURSE[task].main_metric]
 
 
 def halves(measured: Measured) -> Measured:

@@ -1,0 +1,225 @@
+"""After how many epochs a training stops, and at which rate: a part of train decides.
+
+A score is honest only if nothing was chosen by the rows that it is measured on. So a part of train
+is held out that shares no text with the rest, or with dev and test. A trial trains on the rest and
+is scored on the part after every epoch. The best epoch wins, and of several encoder rates the best
+rate. Then the head is trained anew on all of train, with the same schedule, up to that epoch. All
+readers, frozen or tuned, follow this rule. The trial also predicts the part, which is what the
+thresholds of a paraphrase head are chosen by.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from data.examples import Example
+from data.selection import Parts
+from heads.config import JointConfig
+from heads.inputs import FrozenInputs, HeadInputs, LiveInputs
+from heads.joint import checks, first_end
+from heads.train import HeadTask, HeadTrainer, Score, by_name, head_soft, phases_of
+from minbert.encoder import SentenceEncoder
+from runtime.errors import KeptError
+from runtime.files import read_object, write_text
+from runtime.options import shown_value
+from runtime.processes import is_main
+from runtime.store import Work, kept
+
+SCORES = "scores.json"
+SOFT = "{}-soft.npy"  # by task
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial: the encoder's rate, the score after every epoch, and the best of them."""
+
+    rate: float  # 0 for a frozen encoder
+    score: float | None
+    epochs: int  # after how many it was best
+    curve: list[float | None]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The epochs and the rate that were chosen, and from what."""
+
+    rate: float  # of the encoder, 0 for a frozen one
+    epochs: int
+    score: float | None  # of the winner, on the rows that chose it
+    tried: list[Tried]
+    rows: int  # that each trial was trained on
+    chosen_by: int  # rows
+    seconds: float
+    chosen_on: str = "train"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen for a head, and what the winning trial predicts of the rows that chose it."""
+
+    choice: Choice
+    held_out: list[Example]  # M of train
+    soft: np.ndarray  # (M,) or (M, C), see heads.heads.Head.soft
+
+
+ScoreOn = Callable[[Sequence[Example], str], Score]  # examples of a task -> their score
+
+
+def trial_of(head_task: HeadTask, parts: Parts, score_on: ScoreOn) -> HeadTask:
+    """Return the task of a trial: trained on a part of train, and as dev scored on another."""
+    train, (fit, held_out) = head_task.splits.train, parts
+    if head_task.config.both_orders and head_task.record.is_pair:
+        # The second half of train are the pairs of the first in the other order.
+        fit = np.concatenate([fit, len(train) // 2 + fit])
+    rows = {"train": fit, "dev": held_out}
+    examples = {name: [train[row] for row in part.tolist()] for name, part in rows.items()}
+    splits = replace(head_task.splits, train=examples["train"], dev=examples["dev"], test=[])
+    inputs: dict[str, HeadInputs] | None = None
+    if head_task.inputs is not None:  # frozen: nothing is encoded again
+        every = head_task.inputs["train"]
+        assert isinstance(every, FrozenInputs)
+        inputs = {name: replace(every, index=every.index[part]) for name, part in rows.items()}
+    dev_score = score_on(splits.dev, head_task.task)
+    return replace(head_task, splits=splits, dev_score=dev_score, inputs=inputs)
+
+
+def choose(
+    encoder: SentenceEncoder,
+    head_tasks: Sequence[HeadTask],
+    parts: Sequence[Parts],
+    rates: tuple[float, ...] = (),
+    *,
+    score_on: ScoreOn,
+    joint: JointConfig | None = None,
+    made_of: dict[str, Any],
+    cache: Path,
+    resume: bool = False,
+) -> list[Chosen]:
+    """Return what is chosen for the heads of a training; of several processes, all call this.
+
+    Args:
+        encoder: stays as it is; a tuned one is copied.
+        head_tasks: one, or those of a joint training, as they are trained afterwards; those on a
+            frozen encoder with their inputs.
+        parts: of the train examples of each, as of `data.selection.parts_of`.
+        rates: of the encoder, to choose from; () keeps that of the config.
+        score_on: the main metric, as in `evaluation.metrics`.
+        joint: as for `fit_heads`. Its tasks share an epoch, the best by the mean of their scores;
+            in a sequential training, where the last task ends last, it is the last one.
+        made_of: everything but the rate that decides the scores of a trial.
+        cache: the folder where these scores are kept.
+        resume: continue the trial that was interrupted.
+    """
+    config = head_tasks[0].config
+    trials = [trial_of(*both, score_on) for both in zip(head_tasks, parts, strict=True)]
+    # Too few steps are no candidate. They are counted as they will be on all of train.
+    ends = [end for end, _ in checks(phases_of(head_tasks, joint))]
+    first = first_end(ends, config.least_steps)
+    if joint is not None and joint.schedule == "sequential":
+        first = len(ends)
+
+    rates = rates or (config.backbone_learning_rate,)
+    results, folders = [], []
+    for rate in rates:
+        at_rate = [
+            replace(trial, config=replace(trial.config, backbone_learning_rate=rate))
+            for trial in trials
+        ]
+
+        def make(work: Work, at_rate: list[HeadTask] = at_rate) -> None:
+            _train_trial(encoder, at_rate, joint, first, work, resume)
+
+        folder = kept(
+            "trial", made_of | {"rate": rate}, make, cache, name=f"trial-{rate}", together=True
+        )
+        folders.append(folder)
+        results.append(read_object(folder / SCORES, KeptError))
+
+    # Of the tasks of a joint training the mean counts.
+    means = [_means(list(result["scores"].values())) for result in results]
+    epochs = [first_best(curve, first) for curve in means]
+    best = first_best([curve[epoch - 1] for curve, epoch in zip(means, epochs, strict=True)]) - 1
+    chosen = []
+    for trial in trials:
+        tried = [
+            Tried(rate, curve[epoch - 1], epoch, curve)
+            for rate, epoch, curve in zip(
+                rates, epochs, [result["scores"][trial.task] for result in results], strict=True
+            )
+        ]
+        choice = Choice(
+            tried[best].rate,
+            tried[best].epochs,
+            tried[best].score,
+            tried,
+            len(trial.splits.train),
+            len(trial.splits.dev),
+            sum(result["seconds"] for result in results),
+        )
+        soft = np.load(folders[best] / SOFT.format(trial.task))
+        chosen.append(Chosen(choice, trial.splits.dev, soft))
+    return chosen
+
+
+def _train_trial(
+    encoder: SentenceEncoder,
+    trials: Sequence[HeadTask],
+    joint: JointConfig | None,
+    first: int,
+    work: Work,
+    resume: bool,
+) -> None:
+    """Train a trial, and write its scores after every epoch and what it predicts at its best."""
+    started = time.perf_counter()
+    config = trials[0].config
+    live = config.tune != "frozen"
+    candidate = encoder.clone() if live else encoder
+    inputs: list[dict[str, HeadInputs]] = [
+        trial.inputs
+        or {
+            split: LiveInputs(candidate, rows, trial.features)
+            for split, rows in by_name(trial.splits).items()
+        }
+        for trial in trials
+    ]
+    trainer = HeadTrainer(
+        candidate,
+        trials,
+        inputs,
+        joint=joint,
+        state_path=work.state if live else None,
+        best_from=first,
+    )
+    rate = f"trial, rate {shown_value(config.backbone_learning_rate)}" if live else "trial"
+    trainer.run(resume, rate)
+    if is_main():
+        scores = {task: [r["dev_score"] for r in trainer.history[task]] for task in trainer.heads}
+        for task, head in trainer.heads.items():
+            np.save(work.folder / SOFT.format(task), head_soft(head, trainer.inputs[task]["dev"]))
+        result = {"scores": scores, "seconds": time.perf_counter() - started}
+        write_text(work.folder / SCORES, json.dumps(result) + "\n")
+
+
+def _means(curves: Sequence[Sequence[float | None]]) -> list[float | None]:
+    """Return the mean of the tasks' scores after every epoch, None where one is undefined."""
+    return [
+        None if any(score is None for score in scores) else mean(scores)
+        for scores in zip(*curves, strict=True)
+    ]
+
+
+def first_best(scores: Sequence[float | None], first: int = 1) -> int:
+    """Return where the highest score is, from 1, the first of equals, not before `first`.
+
+    An undefined score is the lowest.
+    """
+    comparable = [-math.inf if score is None else score for score in scores]
+    first = min(first, len(comparable))
+    return first + int(np.argmax(comparable[first - 1 :]))

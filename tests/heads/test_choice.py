@@ -1,0 +1,140 @@
+"""Epochs and rates are chosen by a part of train that shares no text with anything else."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import toy_sentences
+from killable import encoder_of
+from pairings import zero
+
+from data.examples import Sentence, SentencePair
+from data.overlap import groups_by_text, normalise
+from data.selection import parts_of
+from data.tasks import Splits
+from evaluation.metrics import score_on
+from heads.choice import choose, first_best
+from heads.config import HeadConfig, head_config
+from heads.inputs import inputs_of
+from heads.joint import first_end
+from heads.train import HeadTask, by_name, fit_heads
+
+RATES = (1e-4, 1e-3, 1e-2)
+
+
+def pairs(count, texts, seed=0):
+    """Return pairs of texts drawn from so many, which ties some of them together."""
+    draw = random.Random(seed)
+    return [
+        SentencePair(str(k), f"Text {draw.randrange(texts)}", f"text {draw.randrange(texts)}!", k)
+        for k in range(count)
+    ]
+
+
+def texts_of(examples):
+    return {normalise(text) for example in examples for text in example.texts}
+
+
+@pytest.mark.parametrize("texts", [150, 400, 5000])
+def test_groups_are_those_of_a_walk_from_text_to_text(texts):
+    examples = pairs(200, texts)
+    found = groups_by_text(examples)
+    for row in range(0, 200, 20):
+        reached, before = texts_of([examples[row]]), set()
+        while reached != before:
+            before = reached
+            touching = [e for e in examples if texts_of([e]) & reached]
+            reached = reached | texts_of(touching)
+        tied = [bool(texts_of([example]) & reached) for example in examples]
+        assert (found == found[row]).tolist() == tied
+
+
+@pytest.mark.parametrize("texts", [2500, 50_000])
+@pytest.mark.parametrize("count", [110, 999])
+def test_the_rows_that_choose_share_no_text_with_any_others(texts, count):
+    examples, scored = pairs(count, texts), pairs(count // 5, texts, seed=1)
+    fit, chosen_by = parts_of(examples, scored, 7, False)
+    assert 20 <= len(chosen_by) <= count // 5
+    assert sorted([*fit, *chosen_by]) == list(range(count))
+    train, held_out = ([examples[row] for row in rows] for rows in (fit, chosen_by))
+    assert not texts_of([*train, *scored]) & texts_of(held_out)
+    again, other = parts_of(examples, scored, 7, False), parts_of(examples, scored, 8, False)
+    assert np.array_equal(again[1], chosen_by) and not np.array_equal(other[1], chosen_by)
+    # The same rows choose, whatever the trial can afford to read.
+    few, same = parts_of(examples, scored, 7, False, most=30)
+    assert len(few) == 30 and set(few) <= set(fit) and np.array_equal(same, chosen_by)
+
+
+def test_large_data_choose_by_a_thousand_rows_and_little_or_tied_data_not_at_all():
+    many = [Sentence(str(k), f"text {k}", k % 3) for k in range(20_000)]
+    fit, chosen_by = parts_of(many, [], 1, True, most=4000)
+    assert (len(fit), len(chosen_by)) == (4000, 1000)
+    assert parts_of(many[:99], [], 1, True) is None
+    assert parts_of(many[:500], many[:450], 1, True)[1].min() >= 450
+    assert parts_of(pairs(500, 20), [], 1, False) is None
+
+
+def similarities(count, seed):
+    """Return pairs of which the second half of each repeats the first, or not."""
+    a, b = toy_sentences(count, seed), toy_sentences(count, seed + 50)
+    return [
+        SentencePair(str(k), a[k], a[k] if k % 2 else b[k], 5.0 * (k % 2)) for k in range(count)
+    ]
+
+
+@pytest.mark.parametrize("reader", ["bi", "cross"])
+@pytest.mark.parametrize("tune", ["full", "frozen"])
+def test_the_choice_is_the_best_of_a_plain_loop(reader, tune, tiny_checkpoint, tmp_path):
+    train, dev = similarities(40, 1), similarities(16, 2)
+    parts = np.arange(28), np.arange(28, 40)
+    fit, held_out = train[:28], train[28:]
+    config = HeadConfig(tune=tune, num_epochs=3, batch_size=8)
+    rates = RATES if tune == "full" else (0.0,)
+    encoder = encoder_of(tiny_checkpoint)
+    seen: dict[tuple[float, int], float] = {}
+    for rate in rates:
+        at_rate = replace(config, backbone_learning_rate=rate)
+        trial = HeadTask(
+            "sts", reader, at_rate, Splits(fit, held_out, []), score_on(held_out, "sts")
+        )
+        (fitted,) = fit_heads(encoder.clone(), [trial], tmp_path)
+        seen |= {(rate, r["epoch"]): r["dev_score"] for r in fitted.history}
+    where = max(seen, key=lambda key: seen[key])  # the first of equals
+
+    weights = encoder.fingerprint()
+    splits = Splits(train, dev, [])
+    head_task = HeadTask("sts", reader, config, splits, zero)
+    if tune == "frozen":
+        inputs = inputs_of(encoder, by_name(splits), head_task.features, tune, tmp_path)
+        head_task = replace(head_task, inputs=inputs)
+    given = {"score_on": score_on, "made_of": {"data": "a"}, "cache": tmp_path / "trials"}
+    (chosen,) = choose(encoder, [head_task], [parts], rates, **given)
+    choice = chosen.choice
+    assert (choice.rate, choice.epochs) == where
+    assert choice.score == pytest.approx(seen[where], abs=1e-5)
+    assert (choice.rows, choice.chosen_by) == (28, 12)
+    for tried in choice.tried:
+        curve = [seen[tried.rate, epoch] for epoch in (1, 2, 3)]
+        assert tried.curve == pytest.approx(curve, abs=1e-5)
+    # The predictions of the winner, which a threshold is chosen by.
+    assert chosen.held_out == held_out
+    assert score_on(held_out, "sts")(chosen.soft) == pytest.approx(choice.score, abs=1e-5)
+    assert encoder.fingerprint() == weights  # trials tune copies
+    # What was tried is found again, by what it was made of.
+    (again,) = choose(encoder, [head_task], [parts], rates, **given)
+    assert again.choice == choice and len(list((tmp_path / "trials").iterdir())) == len(rates)
+
+
+def test_undefined_scores_never_win_and_too_few_steps_are_no_candidate():
+    assert first_best([None, 0.1, None]) == 2 and first_best([0.2, 0.2]) == 1
+    assert first_best([None, None]) == 1
+    assert first_best([0.9, 0.1, 0.3], first=2) == 3 and first_best([0.9, 0.1], first=7) == 2
+    assert first_end([4, 8, 12], 8) == 2 and first_end([4, 8, 12], 80) == 3
+    assert first_end([4, 8, 12], 0) == 1
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(250, 20), (1000, 5), (4000, 3), (0, 3)])
+def test_few_labels_are_read_in_more_epochs(rows, epochs):
+    assert head_config("quick", "full", "sts").for_rows(rows).num_epochs == epochs
+    assert head_config("quick", "frozen", "sts").for_rows(rows).num_epochs == 20
