@@ -35,7 +35,7 @@ def with_other_labels(data, folder):
     for path in [*folder.glob("*-dev.csv"), *folder.glob("*-test-student.csv")]:
         header, *rows = path.read_text().splitlines()
         cut = [row.rpartition("\t") for row in rows]
-        if "sent" in header.rpartition("\t")[2]:
+        if "sentence" in header.rpartition("\t")[2]:
             continue  # no labels, the last column is a text
         labels = [label for _, _, label in cut]
         random.Random(1).shuffle(labels)
