@@ -120,7 +120,8 @@ def test_the_choice_is_the_best_of_a_plain_loop(reader, tune, tiny_checkpoint, t
         assert tried.curve == pytest.approx(curve, abs=1e-5)
     # The predictions of the winner, which a threshold is chosen by.
     assert chosen.held_out == held_out
-    assert score_on(held_out, "sts")(chosen.soft) == pytest.approx(choice.score, abs=1e-5)
+    # In float64 here, in float32 there, and of predictions that hardly differ.
+    assert score_on(held_out, "sts")(chosen.soft) == pytest.approx(choice.score, abs=1e-3)
     assert encoder.fingerprint() == weights  # trials tune copies
     # What was tried is found again, by what it was made of.
     (again,) = choose(encoder, [head_task], [parts], rates, **given)
