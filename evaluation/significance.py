@@ -268,11 +268,17 @@ def percent(level: float) -> str:
 
 
 def signed(versus: Comparison) -> str:
-    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
+    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`.
+
+    A level other than 95% is named behind it: `(98.33% CI)`.
+    """
     assert versus.difference is not None
     # Rounded first: the format would leave a sign on zero.
-    difference = round(versus.difference, 3) + 0.0
-    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
+    words = f"{round(versus.difference, 3) + 0.0:+.3f}"
+    if versus.interval is not None:
+        words += f" {shown(versus.interval)}"
+        words += "" if versus.level == LEVEL else f" ({percent(versus.level)} CI)"
+    return words
 
 
 def turned(versus: Comparison) -> Comparison:
