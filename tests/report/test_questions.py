@@ -191,7 +191,10 @@ SHARES = [1.0, 0.5, 1.0, 0.0, 0.0, 1.0]  # of content words
 def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
     """It is in a family of its own, with a threshold of the training pairs."""
     texts = list(zip(WORDS, OTHERS, strict=True)) * 10
-    pairs = [SentencePair(f"p{i}", f"{a} {i}x", b, float(i % 2)) for i, (a, b) in enumerate(texts)]
+    pairs = [
+        SentencePair(f"p{i}", f"{a} {i}x", f"{b} {i}y", float(i % 2))
+        for i, (a, b) in enumerate(texts)
+    ]
     train = [SentencePair(f"t{i}", a, b, float(share > 0.5)) for i, (a, b), share in zip(
         range(6), texts[:6], SHARES, strict=True)]  # fmt: skip
     assert overlap_calls("sts", train, []).tolist() == SHARES
