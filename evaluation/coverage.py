@@ -65,6 +65,7 @@ class Line:
     disagree: float | None = None
 
     def row(self) -> list[str]:
+        """Return the line as it is shown, by COLUMNS."""
         shares = (self.covered, self.error, self.disagree)
         shown = ["-" if share is None else f"{share:.3f}" for share in shares]
         return [self.what, str(self.n), str(self.trials), *shown]
