@@ -65,9 +65,9 @@ class Line:
     disagree: float | None = None
 
     def row(self) -> list[str]:
-        """Return the line as it is shown, by COLUMNS."""
+        """Return the line as files have it, by COLUMNS; empty where nothing is counted."""
         shares = (self.covered, self.error, self.disagree)
-        shown = ["-" if share is None else f"{share:.3f}" for share in shares]
+        shown = ["" if share is None else f"{share:.3f}" for share in shares]
         return [self.what, str(self.n), str(self.trials), *shown]
 
 
@@ -159,10 +159,10 @@ def of_averages(sets: int, trials: int, gap: float, models: int = 10) -> list[Li
         else:  # equal models may have any rank
             ranks.append((places[:, 0] == 1) & (places[:, 1] == models))
     words = "different" if gap else "equal"
-    return [
-        Line(f"average over sets, {words} models", sets, trials, float(np.mean(averages))),
-        Line(f"rank over sets, {words} models", sets, trials, float(np.mean(ranks))),
-    ]
+    rank = Line(f"rank over sets, {words} models", sets, trials, float(np.mean(ranks)))
+    # Of an average it does not matter how good the other models are.
+    average = Line("average over sets", sets, trials, float(np.mean(averages)))
+    return [rank] if gap else [average, rank]
 
 
 def measure(trials: int) -> list[Line]:
@@ -209,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         rows = [line.row() for line in measure(options.trials)]
-        print(markdown(COLUMNS, rows))
+        print(markdown(COLUMNS, [[cell or "-" for cell in row] for row in rows]))
         if options.csv:
             write_text(options.csv, csv_text(COLUMNS, rows))
         return 0

@@ -154,7 +154,7 @@ def full(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 def coverage(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return how often printed intervals held in a simulation."""
-    return [[line[title] for title in header] for line in read(name)]
+    return [[line[title] or "-" for title in header] for line in read(name)]
 
 
 def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
