@@ -10,6 +10,7 @@ from scipy import stats
 from benchmarks.options import Options as BenchmarkOptions
 from data.synthetic.probes import baselines, carry_over, validity
 from data.triplets import Options as TripletOptions
+from evaluation import coverage
 from evaluation.options import EvaluationOptions
 from experiment import reproduce
 from experiment.settings import parse_options
@@ -37,6 +38,7 @@ from runtime.options import parse
 PARSERS = {
     "run_multitask.py": parse_options,
     "evaluation": partial(parse, EvaluationOptions),
+    "evaluation.coverage": partial(parse, coverage.Options),
     "benchmarks": partial(parse, BenchmarkOptions),
     "data.triplets": partial(parse, TripletOptions),
     "data.synthetic.probes.baselines": partial(parse, baselines.Options),
