@@ -1,10 +1,11 @@
 """95% intervals: how far a metric could be off with other rows, and with other seeds.
 
-Intervals are percentiles of bootstrap resamples. A resample says how often it drew each row; the
-rows of a cluster are drawn together. Accuracy, F1 and Pearson's r are functions of sums over rows,
-so one matrix product gives them for all resamples and all predictions. Spearman's rho needs the
-ranks within each resample. They are computed anew: sums along the order of the values, which is
-sorted once.
+The interval of a metric is the percentiles of bootstrap resamples. That of a difference, and of a
+mean over seeds, is Student's t with the standard error of the resamples. A resample says how often
+it drew each row; the rows of a cluster are drawn together. Accuracy, F1 and Pearson's r are
+functions of sums over rows, so one matrix product gives them for all resamples and all predictions.
+Spearman's rho needs the ranks within each resample. They are computed anew: sums along the order of
+the values, which is sorted once.
 
 Legend: K metrics or differences, or predictions of all rows, N rows, G clusters, B resamples or
 weightings, S seeds, J sums, C classes.
@@ -97,19 +98,46 @@ def exact_share(share: float, n: int) -> Interval:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a mean over seeds could be off.
+    """How far a mean could be off: Student's t around it, with `freedom` degrees of freedom.
 
-    Attributes:
-        interval: of the mean, 95%; None where it is not known.
-        findable: how far from 0 a mean would have to be to be found with 80% power.
-        p: of its being 0; None of one seed, whose test is over rows.
-        seeds_share: how much of the variance is that between seeds, 0 to 1; the rest is of rows.
+    `seeds_share` is how much of the variance is that between seeds, 0 to 1; the rest is of rows.
+    None of one seed.
     """
 
-    interval: Interval | None = None
-    findable: float | None = None
-    p: float | None = None
+    mean: float
+    error: float
+    freedom: float
     seeds_share: float | None = None
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Return the interval of the mean at a level."""
+        reach = quantile((1 + level) / 2, self.freedom) * self.error
+        return Interval(self.mean - reach, self.mean + reach, "t")
+
+    def p(self, value: float = 0.0) -> float:
+        """Return the two-sided p of the mean being a value: below 0.05 where the interval ends."""
+        distance = abs(self.mean - value)
+        if distance <= ROUNDING:
+            return 1.0
+        if self.error == 0:
+            return 0.0
+        return float(2 * scipy.special.stdtr(self.freedom, -distance / self.error))
+
+    def findable(self) -> float:
+        """Return how far from 0 a mean would have to be to be found with 80% power.
+
+        With many rows these are 2.8 standard errors: 1.96 to be significant, 0.84 for the power
+        (Card et al. 2020).
+        """
+        reach = quantile(TAILS[1], self.freedom) + quantile(POWER, self.freedom)
+        return reach * self.error
+
+
+def quantile(share: float, freedom: float | None) -> float:
+    """Return the quantile of Student's t, of the normal distribution without `freedom`."""
+    if freedom is None:
+        return float(scipy.special.ndtri(share))
+    return float(scipy.special.stdtrit(freedom, share))
 
 
 def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
@@ -117,35 +145,21 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
 
     Rows and seeds both vary: the variance is that over rows, of the mean, plus that between seeds
     divided by S; Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds decide, n - 1
-    if rows do. Resampling three seeds would understate how much seeds vary.
+    if rows do. Resampling three seeds would understate how much seeds vary. Of one seed only the
+    rows vary, and what is said is about this seed.
 
     Args:
-        values: (S,) one number per seed, S of at least 2.
+        values: (S,) one number per seed.
         error: the standard error over rows of their mean.
     """
-    of_rows, of_seeds = error**2, values.var(ddof=1) / len(values)
-    mean, total = float(values.mean()), of_rows + of_seeds
-    if total == 0:
-        return Spread(Interval(mean, mean, "t"), findable=0.0, p=1.0, seeds_share=0.0)
-    freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / (len(values) - 1))
-    student = scipy.stats.t(freedom, loc=mean, scale=total**0.5)
-    low, high = student.interval(LEVEL)
-    standard = scipy.stats.t(freedom)
-    return Spread(
-        Interval(float(low), float(high), "t"),
-        findable=float((standard.ppf(TAILS[1]) + standard.ppf(POWER)) * total**0.5),
-        p=float(2 * min(student.cdf(0), student.sf(0))),
-        seeds_share=float(of_seeds / total),
-    )
-
-
-def findable(error: float) -> float:
-    """Return the smallest difference of this standard error that is found with 80% power.
-
-    These are 2.8 standard errors: 1.96 to be significant, 0.84 for the power (Card et al. 2020).
-    """
-    normal = scipy.special.ndtri
-    return float((normal(TAILS[1]) + normal(POWER)) * error)
+    of_rows, of_seeds, others = error**2, 0.0, len(values) - 1
+    if others:
+        of_seeds = float(values.var(ddof=1)) / len(values)
+    total, freedom = of_rows + of_seeds, float(n - 1)
+    if total > 0 and others:
+        freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / others)
+    share = of_seeds / total if total > 0 else 0.0
+    return Spread(float(values.mean()), total**0.5, freedom, share if others else None)
 
 
 # --- resamples of clusters
@@ -168,9 +182,15 @@ def percentiles(values: np.ndarray) -> Interval | None:
     return Interval(float(low), float(high), "percentile")
 
 
-def standard_error(values: np.ndarray) -> float:
-    """Return the standard deviation of a statistic over B resamples, (B,); 0 where all agree."""
-    return float(values.std(ddof=1)) if np.ptp(values) > ROUNDING else 0.0
+def standard_error(values: np.ndarray, units: int) -> float:
+    """Return the standard error of a statistic from its values in B resamples, (B,).
+
+    Resamples of G clusters vary too little, by (G - 1) / G in variance; of a mean this is the
+    textbook's standard error. 0 where all resamples agree.
+    """
+    if np.ptp(values) <= ROUNDING:
+        return 0.0
+    return float(values.std(ddof=1)) * (units / (units - 1)) ** 0.5
 
 
 def resamples(n: int) -> int:

@@ -1,12 +1,14 @@
-"""Is one system better than the other? Paired tests of systems on the same rows, two by two.
+"""Is one system better than the other? Systems are compared two by two on the same rows.
 
-With one seed the tests are paired tests over rows: they speak of these trained systems on other
-rows. Rows that share a text are drawn, and change sides, together. With several seeds, means over
-seeds are compared, and rows and seeds both vary: Student's t of `intervals.over_seeds`. Rows of
-several seeds are not pooled, as one row's are not independent, and a test over rows alone would
-take the luck of a seed for an effect.
+A difference, its interval and its p value come from one procedure: Student's t, with the standard
+error of paired bootstrap resamples of clusters of rows. With one seed it speaks of these trained
+systems on other rows; with several, means over seeds are compared, and rows and seeds both vary
+(`intervals.over_seeds`). Rows of several seeds are not pooled, as one row's are not independent.
 
-Legend: K predictions of N rows each, G clusters, S seeds, P pairs of systems, B resamples, J sums.
+Comparisons that are made together are decided by Holm's correction, and the interval of each has
+the level at which Holm decided it. So 0 lies outside exactly where the two differ significantly.
+
+Legend: K predictions of N rows each, S seeds, B resamples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,34 +16,27 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-import scipy
 
-from data.tasks import TASKS, Task
+from data.tasks import TASKS
 from evaluation.clusters import alone, count
 from evaluation.intervals import (
     FEWEST,
-    IN_MEMORY,
     LEVEL,
     POWER,
-    SEED,
     Interval,
-    Spread,
     exact_share,
-    findable,
     over_seeds,
     percentiles,
+    quantile,
     resampled,
     standard_error,
-    standardised,
-    sum_metric,
     weighted_metric,
 )
 from evaluation.metrics import SHOWN, task_metrics
 
 SIGNIFICANT = 0.05
 LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
-MCNEMAR, SWAPS_TEST, STUDENT = "McNemar, exact", "paired permutation", "t over rows and seeds"
-SWAPS = 5000  # the least p is 0.0002, so that Holm over a hundred pairs leaves something to find
+ONE_SEED, SEVERAL_SEEDS = "t over rows", "t over rows and seeds"
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
 Pair = tuple[str, str]
@@ -66,9 +61,11 @@ class Comparison:
     """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
 
     `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
-    is adjusted to all comparisons made together; None where one is tested separately. `findable` is
-    the smallest difference that this test would find with 80% power, None where there is no test.
-    `seeds_share` is how much of the difference's variance is that between seeds, None of one seed.
+    is adjusted to all comparisons made together; None where one is tested separately. `level` is
+    that of the interval: 95%, or more where others are made together with it; `freedom` that of
+    Student's t, None of a normal distribution. `findable` is the smallest difference that this test
+    would find with 80% power, None where there is no test. `seeds_share` is how much of the
+    difference's variance is that between seeds, None of one seed.
     """
 
     a: str
@@ -83,6 +80,8 @@ class Comparison:
     p_holm: float | None = None
     findable: float | None = None
     seeds_share: float | None = None
+    level: float = LEVEL
+    freedom: float | None = None
 
     @property
     def decided(self) -> bool:
@@ -116,7 +115,6 @@ def compare(
     clusters = alone(n) if clusters is None else clusters
     units = count(clusters)
     runs = {(name, seed): run for name, by_seed in systems.items() for seed, run in by_seed.items()}
-    places = {key: place for place, key in enumerate(runs)}
     predictions = np.array([*runs.values()], float)  # (K, N)
     scores: dict[Run, float | None] = {
         key: task_metrics(task, run, labels, [metric])[metric] for key, run in runs.items()
@@ -133,146 +131,46 @@ def compare(
         mean = _mean(values)
         interval = None
         if drawn and mean is not None:
-            interval = _spread(values, [drawn[key] for key in keys], units, (least, 1)).interval
-            # A system that is right on all rows, or on none, has an exact interval.
             if metric == "accuracy" and mean in (0.0, 1.0):
-                interval = exact_share(mean, units)
+                interval = exact_share(mean, units)  # right on all rows, or on none
+            elif len(keys) == 1:
+                interval = percentiles(drawn[keys[0]])
+            else:
+                error = standard_error(np.mean([drawn[key] for key in keys], axis=0), units)
+                interval = over_seeds(values, error, units).interval().within(least, 1)
         deviation = float(values.std(ddof=1)) if len(values) > 1 and mean is not None else None
         estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
 
     comparisons = []
-    of_one_seed: dict[Pair, tuple[int, int]] = {}  # -> their places among the predictions
     for a, b in combinations(systems, 2) if pairs is None else pairs:
         seeds = tuple(seed for seed in systems[a] if seed in systems[b])
         if not seeds:
             continue
         first, second = (np.array([scores[name, seed] for seed in seeds], float) for name in (a, b))
-        difference = _mean(first - second)
-        spread = Spread()
-        if drawn and difference is not None:
+        test = ONE_SEED if len(seeds) == 1 else SEVERAL_SEEDS
+        versus = Comparison(a, b, metric, n, seeds, _mean(first - second), None, test, None)
+        if drawn and versus.difference is not None:
             apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
-            # It reaches from the least minus the most to the most minus the least.
-            spread = _spread(first - second, apart, units, (least - 1, 1 - least))
-            if len(seeds) == 1:
-                of_one_seed[a, b] = places[a, seeds[0]], places[b, seeds[0]]
-        comparisons.append(
-            Comparison(
-                a=a,
-                b=b,
-                metric=metric,
-                n=n,
-                seeds=seeds,
-                difference=difference,
-                interval=spread.interval,
-                test=STUDENT,
-                p=spread.p,
-                findable=spread.findable,
+            error = standard_error(np.mean(apart, axis=0), units)
+            # Resamples may all agree on a difference; of G clusters, t is never above G.
+            error = max(error, abs(versus.difference) / units)
+            spread = over_seeds(first - second, error, units)
+            versus = replace(
+                versus,
+                # It reaches from the least minus the most to the most minus the least.
+                interval=spread.interval().within(least - 1, 1 - least) if error else None,
+                p=spread.p(),
+                findable=spread.findable(),
                 seeds_share=spread.seeds_share,
+                freedom=spread.freedom,
             )
-        )
-    tested = [*of_one_seed.values()]
-    # McNemar's coins are independent only where no text is shared.
-    if metric == "accuracy" and units == n:
-        right, test = predictions == labels, MCNEMAR
-        p_values = [mcnemar(right[a], right[b]) for a, b in tested]
-    else:
-        swaps = swap_test(metric, TASKS[task], predictions, labels, pairs=tested, clusters=clusters)
-        p_values, test = swaps.tolist(), SWAPS_TEST
-    by_pair = dict(zip(of_one_seed, p_values, strict=True))
-    return estimates, [
-        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
-        for c in comparisons
-    ]
+        comparisons.append(versus)
+    return estimates, comparisons
 
 
 def _mean(values: np.ndarray) -> float | None:
     """Return the mean over seeds, None where it is undefined for one of them."""
     return None if np.isnan(values).any() else float(values.mean())
-
-
-def _spread(
-    values: np.ndarray, drawn: Sequence[np.ndarray], units: int, bounds: tuple[float, float]
-) -> Spread:
-    """Return how far the mean of `values` (S,), in resamples `drawn` (S, B), could be off."""
-    means = np.mean(drawn, axis=0)  # (B,)
-    error = standard_error(means)
-    if len(values) == 1:
-        return Spread(percentiles(means), findable(error))
-    spread = over_seeds(values, error, units)
-    assert spread.interval is not None
-    return replace(spread, interval=spread.interval.within(*bounds))
-
-
-# --- paired tests over rows
-
-
-def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
-    """Return the exact two-sided p of McNemar's test: rows that only one has right are a coin's."""
-    only_a, only_b = int((right_a & ~right_b).sum()), int((~right_a & right_b).sum())
-    discordant = only_a + only_b
-    return float(scipy.stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
-
-
-def swap_test(
-    metric: str,
-    task: Task,
-    predictions: np.ndarray,
-    labels: np.ndarray,
-    *,
-    pairs: Sequence[Sequence[int]],
-    clusters: np.ndarray,
-) -> np.ndarray:
-    """Return the two-sided p of P differences in a metric, (P,), by a paired permutation test.
-
-    If a and b were equally good, it would not matter which of them a row's predictions are from:
-    how often is the difference as large when each cluster of rows changes places by a coin? Few
-    clusters fall in every way that they can, and the p is exact. Correlations are of standardised
-    predictions, or for Spearman of ranks, as scales differ between systems.
-
-    Args:
-        metric: one of METRICS.
-        task: its record decides which F1 it is.
-        predictions: (K, N).
-        labels, clusters: (N,).
-        pairs: which of the predictions are a and b, P of them.
-    """
-    if not pairs:
-        return np.empty(0)
-    compared, places = np.unique(pairs, return_inverse=True)
-    predictions, (a, b) = predictions[compared], places.reshape(-1, 2).T
-    if metric == "spearman":
-        predictions, labels = (
-            scipy.stats.rankdata(values, axis=-1) for values in (predictions, labels)
-        )
-    if metric in ("pearson", "spearman"):
-        predictions = standardised(predictions)
-    sums = sum_metric(metric, task)
-    terms = sums.terms(predictions, labels)  # (J, K, N)
-    total = terms.sum(axis=-1, keepdims=True)
-
-    def differences(changed: np.ndarray) -> np.ndarray:
-        """Return the differences (P, B) if clusters (G, B) change places."""
-        moved = terms @ changed[clusters].astype(np.float64)  # (J, K, B)
-        change = moved[:, b] - moved[:, a]
-        first, second = sums.finish(total[:, a] + change), sums.finish(total[:, b] - change)
-        # Differences are equal up to rounding when the same rows have changed places.
-        return (first - second).round(12)
-
-    units = count(clusters)
-    exact = 2**units <= SWAPS
-    seen = np.abs(differences(np.zeros((units, 1), bool)))
-    draw, extreme, left = np.random.default_rng(SEED), 0, 2**units if exact else SWAPS
-    while left:
-        # In fours, as random bytes are: coins do not depend on how many fall at once.
-        size = min(left, max(4, IN_MEMORY // len(labels) // 4 * 4))
-        left -= size
-        if exact:
-            # Number by number, whose bits are the clusters.
-            changed = (np.arange(left, left + size) >> np.arange(units)[:, None]) & 1
-        else:
-            changed = draw.integers(0, 2, (size, units), np.uint8).T
-        extreme = extreme + (np.abs(differences(changed)) >= seen).sum(axis=1)
-    return np.asarray(extreme / 2**units if exact else (extreme + 1) / (SWAPS + 1))
 
 
 # --- comparisons made together
@@ -289,10 +187,44 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
+def holm_levels(p_values: Sequence[float | None]) -> list[float]:
+    """Return the level at which Holm decides each of m p values: 1 - 0.05 / m for the smallest.
+
+    The next smallest has 1 - 0.05 / (m - 1), and so on; from the first that is not significant, all
+    others have its level. What is no test has 95%.
+    """
+    adjusted = holm(p_values)
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    levels, left = [LEVEL] * len(p_values), len(known)
+    for _, place in known:
+        levels[place] = 1 - SIGNIFICANT / left
+        if (p := adjusted[place]) is not None and p < SIGNIFICANT:
+            left -= 1
+    return levels
+
+
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons that were made together with their p values adjusted by Holm."""
-    corrected = holm([versus.p for versus in comparisons])
-    return [replace(versus, p_holm=p) for versus, p in zip(comparisons, corrected, strict=True)]
+    """Return comparisons that were made together as Holm decides them, intervals included."""
+    p_values = [versus.p for versus in comparisons]
+    decided = zip(comparisons, holm(p_values), holm_levels(p_values), strict=True)
+    return [replace(at_level(versus, level), p_holm=p) for versus, p, level in decided]
+
+
+def at_level(versus: Comparison, level: float) -> Comparison:
+    """Return a comparison with its interval, and what it can detect, at another level."""
+    shares = (1 + versus.level) / 2, (1 + level) / 2, POWER
+    now, then, power = (quantile(share, versus.freedom) for share in shares)
+    interval, findable = versus.interval, versus.findable
+    if interval is not None and versus.difference is not None:
+        low, high = (
+            versus.difference + (end - versus.difference) * then / now
+            for end in (interval.low, interval.high)
+        )
+        least = LEAST.get(versus.metric, -1)
+        interval = Interval(low, high, interval.method).within(least - 1, 1 - least)
+    if findable is not None:
+        findable *= (then + power) / (now + power)
+    return replace(versus, level=level, interval=interval, findable=findable)
 
 
 # --- comparisons in words
@@ -312,7 +244,7 @@ def sentence(versus: Comparison) -> str:
     if versus.decided and versus.difference < 0:
         versus = turned(versus)
     if versus.interval:
-        test = f"{LEVEL:.0%} CI {shown(versus.interval)}; {test}"
+        test = f"{percent(versus.level)} CI {shown(versus.interval)}; {test}"
     # Rounded first: the format would leave a sign on zero.
     difference = round(versus.difference or 0.0, 3) + 0.0
     if versus.decided:
@@ -330,12 +262,23 @@ def shown(interval: Interval | None) -> str:
     return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
 
 
+def percent(level: float) -> str:
+    """Return a level as it is printed: `95%`, `98.33%`."""
+    return f"{100 * level:.4g}%"
+
+
 def signed(versus: Comparison) -> str:
-    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
+    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`.
+
+    A level other than 95% is named behind it: `(98.33% CI)`.
+    """
     assert versus.difference is not None
     # Rounded first: the format would leave a sign on zero.
-    difference = round(versus.difference, 3) + 0.0
-    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
+    words = f"{round(versus.difference, 3) + 0.0:+.3f}"
+    if versus.interval is not None:
+        words += f" {shown(versus.interval)}"
+        words += "" if versus.level == LEVEL else f" ({percent(versus.level)} CI)"
+    return words
 
 
 def turned(versus: Comparison) -> Comparison:

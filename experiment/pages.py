@@ -152,14 +152,24 @@ def full(header: Row, rows: list[Row], name: str) -> list[Row]:
     return shown
 
 
+def coverage(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return how often printed intervals held in a simulation."""
+    return [[line[title] or "-" for title in header] for line in read(name)]
+
+
 def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
-    """Return the main metric by number of labels."""
+    """Return the main metric by number of labels.
+
+    A reader such as `late, no head` has Spearman's rho of its cosine or MaxSim.
+    """
     cells = scored(*names)
     shown = []
     for task, tune, encoder, *_ in rows:
-        curve = those(cells, task=task, tune=tune, encoder=encoder)
+        reader = encoder.removesuffix(", no head")
+        column = "cosine_spearman" if encoder != reader else main_metric(task)
+        curve = those(cells, task=task, tune=tune, encoder=reader)
         points = [those(curve, train_rows=size.replace(",", "")) for size in header[3:]]
-        shown.append([task, tune, encoder, *(spread(p, main_metric(task)) for p in points)])
+        shown.append([task, tune, encoder, *(spread(p, column) for p in points)])
     return shown
 
 
@@ -315,7 +325,7 @@ def _number(text: str) -> float | None:
 
 
 OF_ROWS = (
-    *(full, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
+    *(full, coverage, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
     *(speed, growth),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

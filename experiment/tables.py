@@ -1,11 +1,12 @@
 """Every table and figure of the pages as data: rows of commands, what was published and claimed.
 
 The tables are in tables.toml. Of a paper's table the claims are judged by this rule: the
-differences of two rows, seed by seed, have a mean; Student's t over the seeds gives its 95%
-interval. An ordering holds if the interval lies on its side of 0, does not hold if it lies on the
-other, and is undecided otherwise. Two rows are alike if the interval lies within the margin of 0,
-unlike if outside. Rows are scored on the same pairs, and the rule speaks of these pairs: it takes
-the seeds for what varies. With one seed everything is undecided.
+differences of two rows, seed by seed, have a mean; Student's t over the seeds gives its interval.
+An ordering holds if the interval lies on its side of 0, does not hold if it lies on the other, and
+is undecided otherwise. Two rows are alike if the interval lies within the margin of 0, unlike if
+outside. The claims of a table are corrected together by Holm: each interval has the level at which
+Holm decides its claim, 95% or more. Rows are scored on the same pairs, and the rule speaks of these
+pairs: it takes the seeds for what varies. With one seed everything is undecided.
 """
 
 import re
@@ -13,11 +14,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evaluation.table import markdown
 from experiment.pages import beside_published
+
+if TYPE_CHECKING:
+    from evaluation.intervals import Spread
 
 # What a table needs beyond what ships with the project, and what in a command shows it. The
 # benchmarks take MiniLM's weights without naming them.
@@ -149,31 +154,59 @@ def _claim(name: str, why: str, text: str, first_column: str) -> Claim:
 TABLES = read_tables(Path(__file__).with_suffix(".toml"))
 
 
-def judged(claim: Claim, scores: Sequence[Scores]) -> str:
-    """Return one line on a claim: `holds: fixed 0.1 < 0.1: -0.031 [-0.050, -0.012] (why)`."""
-    import numpy as np
+def judged(claims: Sequence[Claim], scores: Sequence[Scores]) -> list[str]:
+    """Return a line on each claim of a table, corrected together.
 
-    from evaluation.intervals import over_seeds
+    `holds: fixed 0.1 < 0.1: -0.031, 97.5% CI [-0.050, -0.012] (why)`.
+    """
+    from evaluation.significance import holm_levels, percent
 
+    spreads = [_spread(claim, scores) for claim in claims]
+    # A claim is decided as soon as the interval leaves out the end of what it says.
+    p_values = [
+        None if spread is None else max(map(spread.p, ends_of(claim)))
+        for claim, spread in zip(claims, spreads, strict=True)
+    ]
+    lines = []
+    for claim, spread, level in zip(claims, spreads, holm_levels(p_values), strict=True):
+        numbers, word = "", UNMEASURED
+        if differences := _differences(claim, scores):
+            numbers, word = f": {mean(differences):+.3f}", UNDECIDED
+        if spread is not None:
+            interval = spread.interval(level)
+            numbers += f", {percent(level)} CI [{interval.low:+.3f}, {interval.high:+.3f}]"
+            word = verdict(claim, interval.low, interval.high)
+        text = "" if claim.of == TUNING[0] else f"{claim.of}: "
+        text += f"{claim.row} {claim.relation} {claim.other}"
+        text += f", within {claim.within:g}" if claim.relation == ALIKE else ""
+        lines.append(f"  {word}: {text}{numbers} ({claim.why})")
+    return lines
+
+
+def _differences(claim: Claim, scores: Sequence[Scores]) -> list[float]:
+    """Return the differences of a claim's rows by seed, [] where one is not measured."""
     row, other = (
         {line["seed"]: line[claim.of] for line in scores if line["row"] == label}
         for label in (claim.row, claim.other)
     )
     pairs = [(row[seed], other[seed]) for seed in row if seed in other]
-    numbers, word = "", UNMEASURED
-    if pairs and all(None not in pair for pair in pairs):
-        differences = np.array([a - b for a, b in pairs])
-        numbers, word = f": {differences.mean():+.3f}", UNDECIDED
-        if len(pairs) > 1:
-            # Of the pairs no error: they are the same for both. Their number then does not matter.
-            interval = over_seeds(differences, 0.0, 2).interval
-            assert interval is not None
-            numbers += f" [{interval.low:+.3f}, {interval.high:+.3f}]"
-            word = verdict(claim, interval.low, interval.high)
-    text = "" if claim.of == TUNING[0] else f"{claim.of}: "
-    text += f"{claim.row} {claim.relation} {claim.other}"
-    text += f", within {claim.within:g}" if claim.relation == ALIKE else ""
-    return f"  {word}: {text}{numbers} ({claim.why})"
+    return [a - b for a, b in pairs] if all(None not in pair for pair in pairs) else []
+
+
+def _spread(claim: Claim, scores: Sequence[Scores]) -> "Spread | None":
+    """Return how far the mean difference could be off, None of fewer than two seeds."""
+    import numpy as np
+
+    from evaluation.intervals import over_seeds
+
+    differences = _differences(claim, scores)
+    # Of the pairs no error: they are the same for both. Their number then does not matter.
+    return over_seeds(np.array(differences), 0.0, 2) if len(differences) > 1 else None
+
+
+def ends_of(claim: Claim) -> tuple[float, ...]:
+    """Return the differences at which a claim ceases to be true."""
+    return (-claim.within, claim.within) if claim.relation == ALIKE else (0.0,)
 
 
 def verdict(claim: Claim, low: float, high: float) -> str:
@@ -195,5 +228,4 @@ def printed(table: Table, scores: Sequence[Scores]) -> str:
     note = f"published: {table.source}; {table.published_on}."
     note += " Backbone, data and dev set differ from ours."
     text = markdown(header, beside_published(header, scores))
-    lines = [judged(claim, scores) for claim in table.claims]
-    return "\n".join([head, text, note, *lines])
+    return "\n".join([head, text, note, *judged(table.claims, scores)])

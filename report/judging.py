@@ -1,4 +1,4 @@
-"""Which differences are significant: every metric with its interval, every two systems with a test.
+"""Which differences are significant: every metric with its interval, every two systems compared.
 
 A run writes this as comparisons.json, with the question that it asks of each task: which reader's
 best system is better, and what SimCSE changed. `report.verdict` makes sentences from it.
@@ -7,15 +7,18 @@ best system is better, and what SimCSE changed. `report.verdict` makes sentences
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
+from baselines.words import FUNCTION_WORDS, jaccard
+from data.examples import Example
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, Interval
-from evaluation.metrics import labels_of
+from evaluation.metrics import best_threshold, is_labelled, labels_of
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
@@ -24,7 +27,8 @@ from runtime.files import read_json
 from runtime.progress import progress
 
 # Families of comparisons that are adjusted together, by Holm, on each split.
-CHANGED, MAIN, OTHER = "changed", "main", "other"
+CHANGED, MAIN, OTHER, FLOOR = "changed", "main", "other", "floor"
+OVERLAP = "word overlap"  # a system that needs no training: the least that a run is compared with
 
 Runs = dict[str, dict[int, np.ndarray]]  # system -> seed -> predictions (N,)
 
@@ -38,8 +42,19 @@ class Scored:
     systems: Runs
     labels: np.ndarray  # (N,)
     clusters: np.ndarray  # (N,) as of `clusters_of`
-    pairs: Sequence[Pair] | None = None  # which systems to compare; every two if None
-    cosines: Runs = field(default_factory=dict)  # of bi-encoders, without any head
+    # Which systems to compare; if None every two, and in the main metric each with word overlap.
+    pairs: Sequence[Pair] | None = None
+    cosines: Runs = field(default_factory=dict)  # cosine or MaxSim, without any head
+
+    def compared(self, metric: str) -> Sequence[Pair]:
+        """Return the pairs of systems that are compared in a metric."""
+        if self.pairs is not None:
+            return self.pairs
+        trained = [name for name in self.systems if name != OVERLAP]
+        pairs = list(combinations(trained, 2))
+        if OVERLAP in self.systems and metric == TASKS[self.task].main_metric:
+            pairs += [(name, OVERLAP) for name in trained]
+        return pairs
 
 
 @dataclass(frozen=True)
@@ -93,14 +108,16 @@ class Judged:
         The question of a run of two readers, whose best system is better, is tested by itself;
         three readers make three such comparisons. The families are: what the contrastive stages
         changed in the bi-encoder's heads, which a run asks from the start; all other comparisons in
-        a task's main metric; as they repeat the same questions, those in all other metrics; and
-        those of cosine similarities.
+        a task's main metric; as they repeat the same questions, those in all other metrics; those
+        of what encoders say without a head; and those of all systems with word overlap.
         """
         if versus.metric == COSINE:
             return COSINE
         if versus.metric != self.main_metric:
             return OTHER
         pair = {versus.a, versus.b}
+        if OVERLAP in pair:
+            return FLOOR
         if pair == set(self.question.best.values()):
             return ""
         return CHANGED if pair in map(set, self.question.changes) else MAIN
@@ -116,14 +133,17 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
     judged = []
     with progress("compare", len(scored), "split", delay=2) as bar:
         for place in scored:
-            metrics = [(name, name, place.systems) for name in TASKS[place.task].metrics]
+            metrics: list[tuple[str, str, Runs, Sequence[Pair] | None]] = [
+                (name, name, place.systems, place.compared(name))
+                for name in TASKS[place.task].metrics
+            ]
             if place.cosines:
-                metrics.append((COSINE, "spearman", place.cosines))
+                metrics.append((COSINE, "spearman", place.cosines, place.pairs))
             estimates: list[Estimate] = []
             comparisons: list[Comparison] = []
-            for name, metric, runs in metrics:
+            for name, metric, runs, pairs in metrics:
                 scores, differences = compare(
-                    place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
+                    place.task, metric, runs, place.labels, pairs, clusters=place.clusters
                 )
                 estimates += [replace(score, metric=name) for score in scores]
                 comparisons += [replace(versus, metric=name) for versus in differences]
@@ -197,7 +217,7 @@ def _mean(scores: Mapping[str, float | None], system: str) -> float:
 def judge_cells(
     cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder
 ) -> list[Judged]:
-    """Return what a run's cells show, from the predictions in its folder.
+    """Return what a run's cells show, from the predictions in its folder, next to word overlap.
 
     Raises:
         DataError: predictions are missing or damaged.
@@ -214,7 +234,37 @@ def judge_cells(
         behind = folder.soft(cell, examples) if cell.tune == "frozen" else {}
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]
+    for (task, split), of_split in scored.items():
+        calls = overlap_calls(task, getattr(splits[task], split), splits[task].train)
+        if calls is not None:  # the same for every seed
+            all_seeds = [seed for runs in of_split.systems.values() for seed in runs]
+            of_split.systems[OVERLAP] = dict.fromkeys(all_seeds, calls)
     return judge(list(scored.values()), cells)
+
+
+def overlap_calls(
+    task: str, examples: Sequence[Example], train: Sequence[Example]
+) -> np.ndarray | None:
+    """Return what word overlap predicts of N pairs, (N,): the Jaccard index of content words.
+
+    As a similarity it needs no training. For yes or no, pairs at or above a threshold are called
+    yes, the one with the best accuracy on the training pairs. None for single texts, for several
+    classes, and for yes or no without labelled training pairs.
+    """
+
+    def shares(pairs: Sequence[Example]) -> np.ndarray:
+        first, second = zip(*(pair.texts for pair in pairs), strict=True)
+        return jaccard(first, second, FUNCTION_WORDS)
+
+    kind = TASKS[task].label_kind
+    if not TASKS[task].is_pair or kind == "classes":
+        return None
+    if kind == "score":
+        return shares(examples)
+    if not is_labelled(train):
+        return None
+    threshold = best_threshold(shares(train), labels_of(train), "accuracy")
+    return (shares(examples) >= threshold).astype(np.float64)
 
 
 # The content of comparisons.json.
@@ -288,7 +338,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
         for e in place.estimates
-        if e.metric != COSINE
+        if e.metric != COSINE and e.system != OVERLAP
     }
     wanted = {}
     for seeds in by_system(cells):

@@ -6,7 +6,7 @@ Legend: K sizes, S seeds, N rows, B resamples.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 
 import numpy as np
@@ -47,6 +47,8 @@ class LearningCurves:
     points: dict[str, list[tuple[int, Estimate]]]  # reader -> (labels, score) by size
     # Of the cheapest and the dearest reader; None with one, or where a score is undefined.
     crossing: Crossing | None
+    # Reader -> the score of a frozen encoder's similarities without a head, cosine or MaxSim.
+    bare: dict[str, Estimate] = field(default_factory=dict)
 
     def sentence(self) -> str:
         """Return what the curves say, "" with one reader."""
@@ -127,7 +129,16 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
         pairs = {n: tuple(systems[points[end][n].system] for end in ends) for n in common}
         cross = crossing(task, ends, pairs, gold, clusters)
     ordered = {reader: sorted(sizes.items()) for reader, sizes in points.items()}
-    return LearningCurves(task, cells[0].pretrain, cells[0].tune, split, ordered, cross)
+    similarities: dict[str, dict[int, np.ndarray]] = {}
+    for cell in cells if cells[0].tune == "frozen" else ():  # the same with any number of labels
+        behind = folder.soft(cell, examples)
+        if "cosines" in behind:
+            similarities.setdefault(cell.encoder, {})[cell.seed] = behind["cosines"]
+    bare: dict[str, Estimate] = {}
+    if similarities:
+        without_heads, _ = compare(task, metric, similarities, gold, [], clusters=clusters)
+        bare = {estimate.system: estimate for estimate in without_heads}
+    return LearningCurves(task, cells[0].pretrain, cells[0].tune, split, ordered, cross, bare)
 
 
 def crossing(

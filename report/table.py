@@ -11,7 +11,7 @@ from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
-from report.judging import Judged, judge_cells, to_json
+from report.judging import OVERLAP, Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
@@ -95,7 +95,8 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     `95% CI` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
     `cosine` is Spearman's correlation of cosine similarity, without any head (STS; of late
     interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, where one was chosen;
-    `steps` are those of the training.
+    `steps` are those of the training. A task of pairs ends with the row of word overlap, which
+    needs no training.
     `train overlap` is the share of rows with a sentence that the run trained on or selected
     checkpoints by; `no overlap` is the task's main metric on the other rows.
     Columns that say nothing are left out.
@@ -106,7 +107,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         for system, estimate in place.scores(place.main_metric).items()
     }
     few = any(cell.train_rows != ALL for cell in cells)
-    rows = []
+    rows: list[dict[str, str]] = []
     for seeds in by_system(cells):
         first, task = seeds[0], TASKS[seeds[0].task]
         interval = estimates.get((first.task, first.split, first.system))
@@ -133,6 +134,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         row["seconds"] = f"{statistics.mean(cell.seconds for cell in seeds):.1f}"
         row["sentences/s"] = f"{speed:.0f}"
         rows.append(row)
+    rows += _overlap_rows(judged, header=list(rows[0]))
     header = [name for name in rows[0] if any(row[name] != NOTHING for row in rows)]
     return markdown(header, [[row[name] for name in header] for row in rows])
 
@@ -141,6 +143,18 @@ def _from_to(counts: list[int | None]) -> str:
     """Return `80`, or `60-80` where seeds differ; a dash of runs that did not note it."""
     known = sorted({count for count in counts if count is not None})
     return "-".join(map(str, known[:: max(1, len(known) - 1)])) or NOTHING
+
+
+def _overlap_rows(judged: Sequence[Judged], header: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the row of word overlap on each split of each task of pairs."""
+    for place in judged:
+        metrics = {name: place.scores(name).get(OVERLAP) for name in METRICS}
+        if score := metrics[place.main_metric]:
+            row = dict.fromkeys(header, NOTHING)
+            row |= {"task": place.task, "encoder": OVERLAP, "split": place.split}
+            row |= {"n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
+            row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
+            yield row
 
 
 def _spread(values: list[float | None]) -> str:

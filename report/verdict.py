@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from data.tasks import TASKS
-from evaluation.intervals import POWER
+from evaluation.intervals import LEVEL, POWER, Interval
 from evaluation.metrics import SHOWN
-from evaluation.significance import SIGNIFICANT, Comparison, Estimate, shown, turned
+from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned
 from heads.config import READERS
 from report.cell import COSINE
-from report.judging import MAIN, Judged
+from report.judging import OVERLAP, Judged
 
 TASK_NAMES = {
     "sst": "SST",
@@ -31,6 +31,14 @@ TUNING = {
     "last4": "last 4 layers fine-tuned",
     "full": "fully fine-tuned",
     "none": "published weights",
+}
+
+# What encoders say of a pair without a head.
+BARE = {"bi": "cosine similarity", "late": "MaxSim"}
+# Why a reader is cheaper than the dearer ones.
+CHEAPER = {
+    "bi": "It encodes each text once and compares two vectors.",
+    "late": "It encodes each text once, but a cross-encoder reads every pair.",
 }
 
 Names = Mapping[str, str]  # system -> its setting in words
@@ -54,9 +62,7 @@ def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
     }
     paragraphs = []
     for place in asked:
-        same_split = [other for other in judged if other.split == place.split]
-        adjusted = sum(p.family(versus) == MAIN for p in same_split for versus in p.comparisons)
-        paragraphs += [_task(place, names, adjusted), *_effects(place)]
+        paragraphs += [_task(place, names), *_effects(place)]
     return _headline(asked), [*paragraphs, _basis(asked)]
 
 
@@ -88,58 +94,69 @@ def listed(words: Sequence[str]) -> str:
 
 
 def _headline(asked: Sequence[Judged]) -> str:
-    """Return who is better on which task, "" where no task has several readers."""
-    winners: dict[str, list[str]] = {}  # reader, "" for none -> tasks
-    pairs: dict[tuple[str, str], list[str]] = {}  # better, worse -> tasks that nobody wins
+    """Return what was decided, and which reader to use where none is better than all others.
+
+    "" where no task has several readers.
+    """
+    better: dict[tuple[str, ...], list[str]] = {}  # winner; or better, worse -> tasks
+    even: list[str] = []  # tasks on which nothing was decided
+    advice: dict[str, list[str]] = {}  # the cheapest reader that no other beats -> tasks
     readers: dict[str, str] = {}
     for place in asked:
         best, task = place.question.best, task_name(place.task)
-        if len(best) > 1:
-            readers |= best
-            winner = _winner(place, best)
-            winners.setdefault(winner, []).append(task)
-            for pair in [] if winner else _decided(place, best):
-                pairs.setdefault(pair, []).append(task)
-    words = [
-        f"The {name} is significantly better on {listed(winners[reader])}."
-        for reader, name in READERS.items()
-        if reader in winners
-    ]
-    if "" in winners:
-        where = f" on {listed(winners[''])}" if words else ""
-        if len(readers) == 2:
-            a, b = (READERS[reader] for reader in readers)
-            words.append(f"No significant difference{where or f' between the {a} and the {b}'}.")
-        else:
-            words.append(f"No single encoder is significantly better than all others{where}.")
-        for (winner, loser), tasks in pairs.items():
-            better = f"The {READERS[winner]} is better than the {READERS[loser]}"
-            words.append(f"{better} on {listed(tasks)}.")
+        if len(best) == 1:
+            continue
+        readers |= best
+        decided, winner = _decided(place, best), _winner(place, best)
+        names: tuple[str, ...]
+        for names in [(winner,)] if winner else decided:
+            better.setdefault(names, []).append(task)
+        if not decided:
+            even.append(task)
+        if not winner:
+            beaten = {worse for _, worse in decided}
+            cheapest = next(reader for reader in best if reader not in beaten)
+            advice.setdefault(cheapest, []).append(task)
+    words = []
+    for names, tasks in sorted(better.items(), key=lambda entry: len(entry[0])):  # winners first
+        than = "".join(f" than the {READERS[worse]}" for worse in names[1:])
+        words.append(f"The {READERS[names[0]]} is significantly better{than} on {listed(tasks)}.")
+    if even:
+        the = listed([f"the {READERS[reader]}" for reader in READERS if reader in readers])
+        where = f" on {listed(even)}" if better else f" between {the}"
+        words.append(f"No significant difference{where}.")
+    for reader, tasks in advice.items():
+        where = f" on {listed(tasks)}" if better or len(advice) > 1 else ""
+        dearer = [name for name in READERS if name in readers][-1]
+        cheaper = "." if reader == dearer else f", and it is cheaper. {CHEAPER[reader]}"
+        words.append(f"Use the {READERS[reader]}{where}: no other is significantly better{cheaper}")
     return " ".join(words)
 
 
-def _task(place: Judged, names: Names, adjusted: int) -> str:
-    """Return the paragraph on a task; `adjusted` comparisons are corrected together."""
+def _task(place: Judged, names: Names) -> str:
+    """Return the paragraph on a task."""
     best, metric = place.question.best, place.main_metric
     about = f"{sentence_case(task_name(place.task))} ({TASKS[place.task].about}): "
     if len(best) == 1:
-        return about + _only(place, names)
+        return about + " ".join([_only(place, names), *_above_overlap(place)])
     same = len({names[system] for system in best.values()}) == 1
     the = {
         reader: f"the best {READERS[reader]}" + ("" if same else f" ({names[system]})")
         for reader, system in best.items()
     }
-    sentences: list[str] = []
-    for a, b in combinations(best, 2):
-        words = _outcome(place.between(best[a], best[b], metric), the[a], the[b], metric, adjusted)
-        sentences.append(sentence_case(words) if sentences else words)
+    compared = [(a, b, place.between(best[a], best[b], metric)) for a, b in combinations(best, 2)]
+    # What was decided comes first.
+    compared.sort(key=lambda pair: pair[2] is None or not pair[2].decided)
+    outcomes = [_outcome(versus, the[a], the[b], metric) for a, b, versus in compared]
+    sentences = [outcomes[0], *map(sentence_case, outcomes[1:])]
     if same:
         both = "Both" if len(best) == 2 else "All"
         sentences.append(f"{both} use {names[next(iter(best.values()))]}.")
-    return about + " ".join([*sentences, *_same_settings(place, names)])
+    sentences += [*_same_settings(place, names), *_without_heads(place, names)]
+    return about + " ".join([*sentences, *_above_overlap(place)])
 
 
-def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: int) -> str:
+def _outcome(versus: Comparison | None, a: str, b: str, metric: str) -> str:
     """Return who is better, a or b, and by how much."""
     metric = metric_name(metric)
     cannot = f"{a} and {b} cannot be compared"
@@ -149,24 +166,55 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: i
         return f"{cannot}: {metric} is undefined for one of them: {CONSTANT}."
     if versus.p is None:
         return f"{cannot}: fewer than three examples share no text."
-    size = f"{abs(versus.difference):.3f} {metric}"
-    excludes_0 = versus.interval is not None and versus.interval.low * versus.interval.high > 0
-    if versus.difference < 0 and (versus.decided or excludes_0):
+    if versus.decided and versus.difference < 0:
         a, b, versus = b, a, turned(versus)
+    interval = _interval(versus.interval, versus.level)
     if versus.decided:
-        return f"{a} beats {b} by {size} ({', '.join([*_interval(versus), _p(versus)])})."
+        details = ", ".join([*interval, _p(versus)])
+        return f"{a} beats {b} by {abs(versus.difference or 0.0):.3f} {metric} ({details})."
     reach = ""
     if versus.findable:
         detected = f"{versus.findable:.3f} with {POWER:.0%} power"
         reach = f" This test set can detect a difference of {detected}."
-    if excludes_0:
-        holm = "" if versus.p_holm is None else f" after Holm correction for {adjusted} comparisons"
-        return (
-            f"{a} scored {size} higher than {b} ({_interval(versus)[0]}), but this is not "
-            f"significant{holm} ({_p(versus)}).{reach}"
-        )
-    details = "; ".join([*_interval(versus), f"not significant, {_p(versus)}"])
+    details = "; ".join([*interval, f"not significant, {_p(versus)}"])
     return f"{a} and {b} differ by {_signed(versus)} {metric} ({details}).{reach}"
+
+
+def _without_heads(place: Judged, names: Names) -> list[str]:
+    """Return how MaxSim and cosine similarity compare: what late interaction is by itself."""
+    frozen = {
+        (system.pretrain, system.encoder): name
+        for name, system in place.question.systems.items()
+        if system.tune == "frozen"
+    }
+    sentences = []
+    for (pretrain, reader), name in frozen.items():
+        cosine = frozen.get((pretrain, "bi"))
+        if reader == "late" and cosine:
+            versus = place.between(name, cosine, COSINE)
+            if versus is not None:
+                words = _outcome(versus, BARE["late"], BARE["bi"], COSINE)
+                sentences.append(f"Without a head ({names[name]}): {words}")
+    return sentences
+
+
+def _above_overlap(place: Judged) -> list[str]:
+    """Return a line on the readers that are not significantly better than word overlap."""
+    overlap = place.scores(place.main_metric).get(OVERLAP)
+    if overlap is None or overlap.mean is None:
+        return []
+    not_above = []
+    for reader, system in place.question.best.items():
+        versus = place.between(system, OVERLAP, place.main_metric)
+        if versus is None or not versus.decided or not (versus.difference or 0.0) > 0:
+            not_above.append(f"the {READERS[reader]}")
+    if not not_above:
+        return []
+    are = "is" if len(not_above) == 1 else "are"
+    return [
+        f"{sentence_case(listed(not_above))} {are} not significantly better than word overlap, "
+        f"which needs no training ({overlap.mean:.3f} {metric_name(place.main_metric)})."
+    ]
 
 
 def _same_settings(place: Judged, names: Names) -> list[str]:
@@ -194,7 +242,7 @@ def _only(place: Judged, names: Names) -> str:
     if score.mean is None:
         return f"{metric} is undefined for the {READERS[reader]}: {CONSTANT}."
     what = "best setting" if len(place.question.systems) > 1 else "setting"
-    interval = "".join(f" ({words})" for words in _interval(score))
+    interval = "".join(f" ({words})" for words in _interval(score.interval))
     words = (
         f"only the {READERS[reader]} was run; {what}: {names[best]}, {metric} {score.mean:.3f}"
         f"{interval}."
@@ -203,31 +251,43 @@ def _only(place: Judged, names: Names) -> str:
         names[versus.b if versus.a == best else versus.a]
         for versus in place.comparisons
         if versus.metric == place.main_metric
-        if best in (versus.a, versus.b) and not versus.decided
+        if best in (versus.a, versus.b) and versus.b != OVERLAP and not versus.decided
     ]
     return f"{words} Not significantly different from: {'; '.join(rivals)}." if rivals else words
 
 
 def _effects(place: Judged) -> list[str]:
-    """Return what each contrastive stage changed in the frozen bi-encoder, in aligned lines."""
+    """Return what each contrastive stage changed in frozen encoders, in aligned lines.
+
+    In the bi-encoder's similarity and head, and in the similarity of late interaction.
+    """
+    late = {
+        system.pretrain: name
+        for name, system in place.question.systems.items()
+        if (system.encoder, system.tune) == ("late", "frozen")
+    }
     paragraphs = []
-    compared = (("cosine similarity", COSINE), ("bi-encoder head", place.main_metric))
     for before, after in place.question.changes:
+        pretrain = place.question.systems[after].pretrain
+        compared = [(BARE["bi"], COSINE, before, after)]
+        if {"none", pretrain} <= late.keys():
+            compared.append((BARE["late"], COSINE, late["none"], late[pretrain]))
+        compared.append(("bi-encoder head", place.main_metric, before, after))
         rows = []
-        for what, metric in compared:
-            versus, scores = place.between(after, before, metric), place.scores(metric)
-            ends = [scores[name].mean for name in (before, after) if name in scores]
+        for what, metric, old, new in compared:
+            versus, scores = place.between(new, old, metric), place.scores(metric)
+            ends = [scores[name].mean for name in (old, new) if name in scores]
             if versus is None or versus.difference is None or None in ends:
                 continue
             first, last = ends
-            size = ", ".join([_signed(versus), *_interval(versus)])
+            size = ", ".join([_signed(versus), *_interval(versus.interval, versus.level)])
             size += "" if versus.decided else "; not significant"
             rows.append((what, f"{first:.3f} -> {last:.3f} {metric_name(metric)}", size))
         if rows:
             width = max(len(change) for _, change, _ in rows)
-            stage = setting(place.question.systems[after].pretrain)
             lines = [f"  {what:17}   {change:{width}}   ({size})" for what, change, size in rows]
-            paragraphs.append("\n".join([f"Effect of {stage} on {task_name(place.task)}:", *lines]))
+            about = f"Effect of {setting(pretrain)} on {task_name(place.task)}:"
+            paragraphs.append("\n".join([about, *lines]))
     return paragraphs
 
 
@@ -252,15 +312,15 @@ def _basis(asked: Sequence[Judged]) -> str:
     if duels and chosen:
         names = " vs. ".join(READERS[reader] for reader in duels[0].question.best)
         sentences.append(
-            f"The {names} test is unadjusted; all other p-values are Holm-corrected "
-            f"(alpha = {SIGNIFICANT})."
+            f"The {names} test is unadjusted; all other p-values and confidence intervals are "
+            f"Holm-corrected (alpha = {SIGNIFICANT})."
         )
     elif duels:
         sentences.append(f'"Significant" means p < {SIGNIFICANT}.')
     elif any(place.comparisons for place in asked):
         sentences.append(
-            f'"Significant" means p < {SIGNIFICANT} after Holm correction. Confidence intervals '
-            "are not adjusted."
+            f'"Significant" means p < {SIGNIFICANT} after Holm correction. Each confidence '
+            "interval has the level at which Holm decided."
         )
     return " ".join([*sentences, _seeds(asked, duels)])
 
@@ -311,8 +371,8 @@ def _signed(versus: Comparison) -> str:
     return f"{round(versus.difference or 0.0, 3) + 0.0:+.3f}"
 
 
-def _interval(measured: Comparison | Estimate) -> list[str]:
-    return [f"95% CI {shown(measured.interval)}"] if measured.interval else []
+def _interval(interval: Interval | None, level: float = LEVEL) -> list[str]:
+    return [f"{percent(level)} CI {shown(interval)}"] if interval else []
 
 
 def _p(versus: Comparison) -> str:

@@ -1,6 +1,6 @@
 """A set as a suite reads it, a model, and the results of one on the other.
 
-Legend: N scored examples, B resamples.
+Legend: N scored examples.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from data.locate import MissingSet
 from data.overlap import Seen, overlap
 from data.tasks import Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import Weighted, percentiles, resampled
+from evaluation.intervals import Interval, Weighted, percentiles, resampled
 from evaluation.metrics import PartMetrics
 from evaluation.suites.results import Result
 
@@ -112,10 +112,10 @@ def results_of(
         judge: added to the model's name.
         measures: metrics that get an interval, as functions of the weights of all rows.
     """
-    resamples: dict[tuple[str, str], np.ndarray] = {}  # -> the values (B,)
+    intervals: dict[tuple[str, str], Interval | None] = {}
     if measures:
         drawn = resampled([*measures.values()], clusters_of(loaded.scored))
-        resamples = dict(zip(measures, drawn, strict=True))
+        intervals = dict(zip(measures, map(percentiles, drawn), strict=True))
     seen = overlap(loaded.scored, model.seen).shared
     everything = metrics(np.ones(len(seen), bool))
     unseen = everything
@@ -126,8 +126,7 @@ def results_of(
         of_part = seen
         if loaded.subsets is not None and part in loaded.subsets:
             of_part = seen[loaded.subsets == part]
-        values = None if value is None else resamples.get((part, metric))
-        interval = None if values is None else percentiles(values)
+        interval = None if value is None else intervals.get((part, metric))
         results.append(
             Result(
                 model=f"{model.embedder.name}{judge}",
@@ -141,7 +140,6 @@ def results_of(
                 unseen=unseen.get((part, metric), (None, 0))[0],
                 low=interval.low if interval else None,
                 high=interval.high if interval else None,
-                resampled=values,
             )
         )
     return results

@@ -3,17 +3,17 @@
 A result is one number with all that is needed to read it, in long form: one row per number, so
 that no two unlike numbers share a column.
 
-Legend: K models, S sets, B resamples.
+Legend: K models, S sets.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import scipy
 
-from evaluation.intervals import SEED, TAILS
+from evaluation.intervals import ROUNDING, TAILS, quantile
 from evaluation.table import markdown
 
 SUBCASE = "subcase "  # before the name of one of HANS's subcases, as a metric
@@ -33,9 +33,8 @@ class Result:
         n: rows it was measured on.
         seen: the share of these rows with a sentence that the model was trained on or selected by.
         unseen: the value on the other rows; None if there are none, or it is undefined.
-        low, high: the 95% interval of the value over rows, of an average and a rank over sets and
-            rows; None of what is not averaged over sets.
-        resampled: (B,) the value in each resample of the rows, the same for all models; not kept.
+        low, high: the 95% interval of the value over rows, of an average and a rank over sets;
+            None of what is not averaged over sets.
     """
 
     model: str
@@ -49,14 +48,12 @@ class Result:
     unseen: float | None = None
     low: float | None = None
     high: float | None = None
-    resampled: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def row(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in COLUMNS}
 
 
-# Of files of results. Resamples are for the tables alone.
-COLUMNS = tuple(column.name for column in fields(Result) if column.name != "resampled")
+COLUMNS = tuple(column.name for column in fields(Result))  # of files of results
 
 
 @dataclass(frozen=True)
@@ -144,15 +141,16 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
         if result.set in shown.averaged and shown.place(result):
             models.setdefault(result.model, []).append(result)
     sets = len({result.set for by_set in models.values() for result in by_set})
-    if sets < 2:
-        return
     models = {
-        model: by_set
+        model: sorted(by_set, key=lambda result: result.set)
         for model, by_set in models.items()
         if sum(result.value is not None for result in by_set) == sets
     }
-    spreads = over_sets(models)
-    for model, by_set in models.items():
+    if sets < 2 or not models:
+        return
+    values = np.array([[result.value for result in by_set] for by_set in models.values()], float)
+    ends, ranks, places = over_sets(values)
+    for k, (model, by_set) in enumerate(models.items()):
         rows = sum(result.n for result in by_set)
         unseen = [result.unseen for result in by_set if result.unseen is not None]
         mean = Result(
@@ -161,57 +159,44 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
             set=f"{AVERAGE} {sets}",
             part="",
             metric=shown.metric,
-            value=_mean_of(by_set),
+            value=float(values[k].mean()),
             n=rows,
             seen=sum(result.seen * result.n for result in by_set) / rows,
             unseen=sum(unseen) / sets if len(unseen) == sets else None,
         )
-        if model not in spreads:
-            yield mean
-            continue
-        (low, high), rank, (best, worst) = spreads[model]
-        yield replace(mean, low=low, high=high)
-        if len(spreads) > 1:
-            place = replace(mean, set=RANK, value=rank, seen=0.0, unseen=None)
-            yield replace(place, low=best, high=worst)
+        yield replace(mean, low=ends[k, 0], high=ends[k, 1])
+        if len(models) > 1:
+            rank = replace(mean, set=RANK, value=float(ranks[k]), seen=0.0, unseen=None)
+            yield replace(rank, low=places[k, 0], high=places[k, 1])
 
 
-def _mean_of(by_set: Sequence[Result]) -> float:
-    return sum(result.value or 0.0 for result in by_set) / len(by_set)
+def over_sets(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what S sets say of K models: intervals of the means, ranks, intervals of the ranks.
 
-
-def over_sets(
-    results: Mapping[str, Sequence[Result]],
-) -> dict[str, tuple[list[float], int, list[int]]]:
-    """Return each average's interval over sets and rows, its rank, and the rank's interval.
-
-    Each resample draws sets, and rows of each of them, the same for all models: what is hard for
-    all of them does not make ranks unsure. Resamples of a few sets vary too little; they are spread
-    as Student's t asks of S sets: by t(S - 1) / z, and by sqrt(S / (S - 1)) for the variance.
+    Sets are what varies, and with them their rows: Student's t over the values of the sets gives
+    the 95% interval of a mean. Two models are compared by the t of their differences, as what is
+    hard for all of them does not make ranks unsure. A rank is at best one more than the number of
+    models that are significantly better, and at worst ahead of only those that are significantly
+    worse; both are corrected by Bonferroni for the K - 1 others.
 
     Args:
-        results: of each model, of the same sets in the same order; models without an interval on
-            one of them are left out.
+        values: (K, S), S of at least 2.
+
+    Returns:
+        (K, 2), (K,) and (K, 2).
     """
-    drawn = {
-        model: [result.resampled for result in by_set if result.resampled is not None]
-        for model, by_set in results.items()
-    }
-    drawn = {model: rows for model, rows in drawn.items() if len(rows) == len(results[model])}
-    if not drawn:
-        return {}
-    size = min(len(values) for rows in drawn.values() for values in rows)
-    values = np.array([[values[:size] for values in rows] for rows in drawn.values()])  # (K, S, B)
-    sets = values.shape[1]
-    chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
-    averaged = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
-    mean = np.array([_mean_of(results[model]) for model in drawn])
-    quantile = scipy.stats.t.ppf(TAILS[1], sets - 1) / scipy.stats.norm.ppf(TAILS[1])
-    spread = quantile * np.sqrt(sets / (sets - 1)) * (averaged - mean[:, None])  # (K, B)
-    averaged = mean[:, None] + spread
-    ends = np.quantile(averaged, TAILS, axis=1).T.clip(-1.0, 1.0)
-    ranks = scipy.stats.rankdata(-averaged, method="min", axis=0)
-    between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
-    places = scipy.stats.rankdata(-mean, method="min").astype(int)
-    spreads = zip(ends.tolist(), places.tolist(), between.tolist(), strict=True)
-    return dict(zip(drawn, spreads, strict=True))
+    models, sets = values.shape
+    means = values.mean(axis=1)
+    reach = quantile(TAILS[1], sets - 1) * _error(values)
+    ends = np.stack([means - reach, means + reach], axis=1).clip(-1.0, 1.0)
+    ranks = scipy.stats.rankdata(-means, method="min").astype(int)
+    apart = values[:, None] - values  # (K, K, S)
+    share = 1 - TAILS[0] / max(models - 1, 1)
+    better = apart.mean(axis=-1) > quantile(share, sets - 1) * _error(apart) + ROUNDING  # (K, K)
+    places = np.stack([1 + better.sum(axis=0), models - better.sum(axis=1)], axis=1)
+    return ends, ranks, places
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over sets, (..., S) -> (...)."""
+    return np.asarray(values.std(axis=-1, ddof=1) / values.shape[-1] ** 0.5)

@@ -13,7 +13,7 @@ from heads.config import READERS
 from report.finished import FinishedRun
 from report.page.charts import LOOKS, STYLES
 from report.page.figure import PAPER, SERIES, Figure, draw, legend
-from report.page.tables import Table, interval, number, word
+from report.page.tables import Entry, Table, interval, number, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
 Records = list[dict[str, Any]]
@@ -33,9 +33,11 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
         for labels in sorted({labels for points in curves.points.values() for labels, _ in points}):
             row = [number(labels, 0)]
             for points in curves.points.values():
-                score = dict(points).get(labels)
-                row.append(number(score.mean, 3, interval(score.interval)) if score else word(None))
+                row.append(_score(dict(points).get(labels)))
             rows.append(row)
+        if curves.bare:
+            scores = [curves.bare.get(reader) for reader in curves.points]
+            rows.insert(0, [word("no head"), *(_score(score) for score in scores)])
         about = f"{task_name(curves.task)} ({setting(curves.pretrain, curves.tune)})"
         title = f"{sentence_case(about)}: {metric} by number of labels"
         header = ("labels", *(READERS[reader] for reader in curves.points))
@@ -44,13 +46,22 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
             title,
             f"Lines of {metric} on {curves.split} by number of labelled examples.",
             Table(title, header, rows),
-            partial(_paint_learning, points=curves.points, metric=metric),
+            partial(_paint_learning, points=curves.points, bare=curves.bare, metric=metric),
         )
         figures.append(figure)
     return figures
 
 
-def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], metric: str) -> None:
+def _score(score: Estimate | None) -> Entry:
+    return number(score.mean, 3, interval(score.interval)) if score else word(None)
+
+
+def _paint_learning(
+    axes: Any,
+    points: dict[str, list[tuple[int, Estimate]]],
+    bare: dict[str, Estimate],
+    metric: str,
+) -> None:
     for reader, scores in points.items():
         colour, marker, dashes = LOOKS[reader]
         known = {labels: score for labels, score in scores if score.mean is not None}
@@ -59,6 +70,10 @@ def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], me
         for labels, score in known.items():
             if score.interval:
                 axes.plot([labels] * 2, [score.interval.low, score.interval.high], color=colour)
+    for reader, score in bare.items():
+        if score.mean is not None:
+            label = f"{READERS[reader]}, no head"
+            axes.axhline(score.mean, color=LOOKS[reader][0], ls=":", label=label)
     axes.set_xscale("log")
     sizes = sorted({labels for scores in points.values() for labels, _ in scores})
     # Two sizes that lie near each other would be written over each other.

@@ -12,13 +12,13 @@ from data.tasks import TASKS, Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
-from evaluation.significance import Comparison
+from evaluation.significance import Comparison, percent
 from evaluation.slices import FEWEST, Slice, groups, slices
 from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
-from report.judging import mean_of_all
+from report.judging import OVERLAP, mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 from runtime.progress import progress
@@ -88,6 +88,19 @@ def score_tables(run: FinishedRun) -> list[Table]:
     return [_scores(task, [c for c in run.shown if c.task == task.name], run) for task in run.tasks]
 
 
+def _overlap_row(task: Task, split: str, run: FinishedRun) -> list[Entry]:
+    """Return the row of word overlap, [] where there is none."""
+    row = [word(f"{OVERLAP} (no training)")]
+    for place in run.judged:
+        if (place.task, place.split) == (task.name, split) and OVERLAP in place.scores(
+            task.main_metric
+        ):
+            scores = [place.scores(metric)[OVERLAP] for metric in task.metrics]
+            row += [number(score.mean, 3, interval(score.interval)) for score in scores]
+            return [*row, *[number(None)] * 4, number(scores[0].n, 0)]
+    return []
+
+
 def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     rows = []
     for seeds in by_system(cells):
@@ -108,6 +121,8 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
             number(seeds[0].n, 0),
         ]
         rows.append(row)
+    if overlap := _overlap_row(task, cells[0].split, run):
+        rows.append(overlap)
     metrics = [metric_name(metric) for metric in task.metrics]
     cosines = ("cosine (Spearman)", "cosine at [CLS]")
     header = ("system", *metrics, *cosines, "train overlap", "no overlap", "examples")
@@ -117,7 +132,7 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
 
 
 def comparison_table(run: FinishedRun) -> Table:
-    """Return every two systems of a task with their paired test: main metric, cosine similarity."""
+    """Return every two systems of a task, compared in the main metric and without a head."""
     rows = []
     labels = {cell.system: run.label(cell) for cell in run.cells}
     places = {(cell.task, cell.split) for cell in run.shown}
@@ -128,11 +143,11 @@ def comparison_table(run: FinishedRun) -> Table:
             for versus in place.comparisons:
                 if versus.metric == metric:
                     a, b = (labels.get(name, name) for name in (versus.a, versus.b))
-                    what = "cosine similarity" if metric == COSINE else metric_name(metric)
+                    what = "no head, Spearman" if metric == COSINE else metric_name(metric)
                     name = f"{sentence_case(task_name(place.task))}: {a} − {b}"
                     entry = Entry(name, note=f"{what}, {place.split}")
                     rows.append([entry, *_comparison(versus, a, b)])
-    header = ("A minus B", "difference", "better", "p (Holm)", "p", "test")
+    header = ("A minus B", "difference", "CI", "better", "p (Holm)", "p", "test")
     return Table("Every two systems, paired on the same examples", header, rows)
 
 
@@ -146,7 +161,7 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
         Entry("< 0.0001", p) if p is not None and p < 0.0001 else number(p, 4)
         for p in (versus.p_holm, versus.p)
     ]
-    return [difference, word(better), *p_values, word(versus.test)]
+    return [difference, word(percent(versus.level)), word(better), *p_values, word(versus.test)]
 
 
 def cost_table(costs: dict[str, Any]) -> Table:

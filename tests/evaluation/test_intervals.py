@@ -81,7 +81,9 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
     low, high = np.quantile(np.array(plain)[:, 1], [0.025, 0.975])
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-12)
     assert interval.method == "percentile"
-    assert standard_error(values[1]) == pytest.approx(np.std(plain, axis=0, ddof=1)[1])
+    assert standard_error(values[1], 4) == pytest.approx(
+        np.std(plain, axis=0, ddof=1)[1] * (4 / 3) ** 0.5
+    )
     if sizes == (1, 1):
         expected = stats.bootstrap(
             (np.arange(50),),
@@ -121,7 +123,7 @@ def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn
         assert set(found.values()) == {None}
     assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None  # never called
     equal = np.full(9, 0.5) + 1e-14 * np.arange(9)
-    assert percentiles(equal) is None and standard_error(equal) == 0
+    assert percentiles(equal) is None and standard_error(equal, n) == 0
     assert not recwarn.list
 
 
@@ -150,6 +152,19 @@ def ends(interval):
     return interval.low, interval.high
 
 
+def test_of_one_seed_it_is_the_t_test_of_rows():
+    rows = np.random.default_rng(0).normal(0.1, 1, 30)
+    resampled = np.random.default_rng(1).choice(rows, (20000, 30)).mean(axis=1)
+    found = over_seeds(rows.mean(keepdims=True), standard_error(resampled, 30), 30)
+    expected = stats.ttest_1samp(rows, 0)
+    assert found.p() == pytest.approx(expected.pvalue, abs=0.01)
+    assert found.p(1.0) == pytest.approx(stats.ttest_1samp(rows, 1.0).pvalue, rel=0.1)
+    for level in (0.95, 0.99):
+        interval = tuple(expected.confidence_interval(level))
+        assert ends(found.interval(level)) == pytest.approx(interval, abs=0.02)
+    assert found.seeds_share is None and found.freedom == 29
+
+
 @pytest.mark.parametrize("seeds", [2, 3, 9])
 def test_means_over_seeds_are_tested_as_by_welch(seeds):
     """The variance of seeds and that of rows add up as those of two samples do."""
@@ -157,20 +172,20 @@ def test_means_over_seeds_are_tested_as_by_welch(seeds):
     values, rows = draw.normal(0.3, 0.5, seeds), draw.normal(size=40)
     found = over_seeds(values, rows.std(ddof=1) / 40**0.5, 40)
     welch = stats.ttest_ind(values, rows - rows.mean(), equal_var=False)
-    assert found.p == pytest.approx(welch.pvalue)
-    assert ends(found.interval) == pytest.approx(tuple(welch.confidence_interval(0.95)))
-    assert found.interval.method == "t"
+    assert found.p() == pytest.approx(welch.pvalue)
+    assert ends(found.interval()) == pytest.approx(tuple(welch.confidence_interval(0.95)))
+    assert found.interval().method == "t"
     student, error = stats.t(welch.df), np.mean(values) / welch.statistic
-    assert found.findable == pytest.approx(abs(error) * (student.ppf(0.975) + student.ppf(0.8)))
+    assert found.findable() == pytest.approx(abs(error) * (student.ppf(0.975) + student.ppf(0.8)))
 
 
 def test_where_only_seeds_vary_it_is_the_t_test_and_where_nothing_does_a_point():
     values = np.array([0.2, 0.5, 0.3])
     found, of_seeds = over_seeds(values, 0.0, 1000), stats.ttest_1samp(values, 0)
-    assert found.p == pytest.approx(of_seeds.pvalue)
-    assert ends(found.interval) == pytest.approx(tuple(of_seeds.confidence_interval(0.95)))
+    assert found.p() == pytest.approx(of_seeds.pvalue)
+    assert ends(found.interval()) == pytest.approx(tuple(of_seeds.confidence_interval(0.95)))
     found = over_seeds(np.zeros(3), 0.0, 9)
-    assert (found.interval, found.p) == (Interval(0.0, 0.0, "t"), 1.0)
+    assert (found.interval(), found.p()) == (Interval(0.0, 0.0, "t"), 1.0)
     # The mean's variance over these seeds is 0.00777; of rows as much again makes half of it.
     shares = [over_seeds(values, error, 9).seeds_share for error in (0.0, 0.00777778**0.5, 1e9)]
     assert shares == pytest.approx([1.0, 0.5, 0.0], abs=1e-6)

@@ -1,28 +1,26 @@
-"""Paired tests give published values, scipy's and statsmodels'; seeds count as what they are."""
+"""Differences, intervals and p values agree, with each other, scipy and statsmodels."""
 
 import json
 from dataclasses import asdict, replace
-from itertools import product
 
 import numpy as np
 import pytest
 from made_systems import gold_of, system
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar as other_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from data.tasks import TASKS
-from evaluation import intervals, significance
+from evaluation import intervals
 from evaluation.intervals import Interval, over_seeds, resampled, weighted_metric
 from evaluation.metrics import task_metrics
 from evaluation.significance import (
     Comparison,
     adjusted,
+    at_level,
     compare,
     holm,
-    mcnemar,
+    holm_levels,
     sentence,
-    swap_test,
     turned,
 )
 
@@ -32,7 +30,6 @@ PAIRS = [(task, metric) for task, record in TASKS.items() for metric in record.m
 @pytest.fixture
 def few_resamples(monkeypatch):
     monkeypatch.setattr(intervals, "RESAMPLES", 300)
-    monkeypatch.setattr(significance, "SWAPS", 300)
 
 
 def made(task, n=60, seeds=(1,), skills=(0.2, 0.5, 0.8)):
@@ -87,23 +84,25 @@ def test_every_system_is_measured_and_every_two_are_compared(
         assert 0 < versus.p <= 1 and versus.seeds == seeds
         assert versus.findable == pytest.approx(alone.findable)
         assert (versus.seeds_share is None) == (len(seeds) == 1)
-        exact = metric == "accuracy" and copies == 1  # else McNemar's coins depend on each other
-        of_rows = "McNemar, exact" if exact else "paired permutation"
-        assert versus.test == (of_rows if len(seeds) == 1 else "t over rows and seeds")
-        assert exact or metric == "accuracy" or versus.p == pytest.approx(alone.p)
-        if len(seeds) > 1:  # rows and seeds both count
-            apart = drawn[versus.a] - drawn[versus.b]
-            means = np.subtract(scores[versus.a], scores[versus.b])
-            expected = over_seeds(means, apart.mean(axis=0).std(ddof=1), 60)
-            assert versus.p == pytest.approx(expected.p)
-            assert versus.findable == pytest.approx(expected.findable)
-            assert versus.seeds_share == pytest.approx(expected.seeds_share)
+        assert versus.test == ("t over rows" if len(seeds) == 1 else "t over rows and seeds")
+        assert versus.p == pytest.approx(alone.p)
+        # Rows and seeds both count.
+        apart = drawn[versus.a] - drawn[versus.b]
+        means = np.subtract(scores[versus.a], scores[versus.b])
+        error = apart.mean(axis=0).std(ddof=1) * (60 / 59) ** 0.5
+        expected = over_seeds(means, error, 60)
+        assert versus.p == pytest.approx(expected.p())
+        assert versus.findable == pytest.approx(expected.findable())
+        assert versus.interval.low == pytest.approx(expected.interval().low)
+        assert versus.seeds_share == pytest.approx(expected.seeds_share)
     assert comparisons[1].p < 0.05  # the best against the worst
     if copies == 1:
         assert (estimates, comparisons) == once  # to the last digit
     together = adjusted(comparisons)
     assert [versus.p_holm for versus in together] == holm([versus.p for versus in comparisons])
-    assert all(versus.decided == (versus.p_holm < 0.05) for versus in together)
+    for versus in together:
+        assert versus.decided == (versus.p_holm < 0.05)
+        assert versus.decided == (versus.interval.low > 0 or versus.interval.high < 0)
 
 
 def test_the_interval_of_a_difference_is_paired(few_resamples):
@@ -116,17 +115,35 @@ def test_the_interval_of_a_difference_is_paired(few_resamples):
     (one, _), (both,) = compare("para", "accuracy", {"a": {1: a}, "b": {1: b}}, gold)
     wide, narrow = one.interval, both.interval
     assert narrow.high - narrow.low < (wide.high - wide.low) / 3
-    again = stats.bootstrap(
-        (a == gold, b == gold),
-        lambda x, y, axis: x.mean(axis=axis) - y.mean(axis=axis),
-        paired=True,
-        n_resamples=300,
-        method="percentile",
-        random_state=np.random.default_rng(0),
-    )
-    assert (narrow.low, narrow.high) == pytest.approx(again.confidence_interval)
-    # 1.96 standard errors to be significant, 0.84 more for 80% power.
-    assert both.findable == pytest.approx(2.8016 * again.standard_error, rel=1e-4)
+    # Of shares of rows it is the paired t test, up to the luck of 300 resamples.
+    expected = stats.ttest_rel((a == gold) * 1.0, (b == gold) * 1.0)
+    assert both.p == pytest.approx(expected.pvalue, abs=0.01)
+    interval = tuple(expected.confidence_interval(0.95))
+    assert (narrow.low, narrow.high) == pytest.approx(interval, abs=0.003)
+    # 1.96 standard errors to be significant, 0.84 more for 80% power; with 200 rows a bit more.
+    error = (narrow.high - narrow.low) / 2 / stats.t(199).ppf(0.975)
+    assert both.findable == pytest.approx(2.8016 * error, rel=0.01)
+
+
+def test_clusters_count_as_one_row(few_resamples):
+    """Of clusters of equal size it is the t test of their means."""
+    draw = np.random.default_rng(5)
+    gold, clusters = np.arange(120) % 2 * 1.0, np.arange(120) // 4
+    a, b = (np.where(np.repeat(draw.random(30) < skill, 4), gold, 1 - gold) for skill in (0.9, 0.6))
+    systems = {"a": {1: a}, "b": {1: b}}
+    _, (versus,) = compare("para", "accuracy", systems, gold, clusters=clusters)
+    means = [(run == gold).reshape(30, 4).mean(axis=1) for run in (a, b)]
+    assert versus.p == pytest.approx(stats.ttest_rel(*means).pvalue, abs=0.01)
+    assert versus.freedom == 29
+
+
+def test_systems_that_differ_in_every_resample_alike_are_as_sure_as_rows_are_many(few_resamples):
+    gold = np.arange(20) % 2 * 1.0
+    for rows, decided in ((3, False), (20, True)):
+        systems = {"a": {1: gold[:rows]}, "b": {1: 1 - gold[:rows]}}
+        _, (versus,) = compare("para", "accuracy", systems, gold[:rows])
+        assert versus.p == pytest.approx(2 * stats.t(rows - 1).sf(rows))
+        assert (versus.interval.low > 0) == versus.decided == decided
 
 
 def test_only_wanted_pairs_with_common_seeds_are_compared(few_resamples):
@@ -171,77 +188,7 @@ def test_scores_stay_possible_however_much_seeds_differ(few_resamples):
     assert -1.0 <= both.interval.low <= both.interval.high <= 1.0
 
 
-# --- paired tests over rows
-
-
-@pytest.mark.parametrize(
-    ("both", "only_a", "only_b"), [(50, 1, 9), (50, 5, 5), (9, 0, 0), (0, 6, 0), (40, 7, 30)]
-)
-def test_mcnemar_is_that_of_statsmodels(both, only_a, only_b):
-    counts = both, only_a, only_b, 3
-    a, b = (np.repeat(right, counts) for right in ([True, True, False, False], [True, False] * 2))
-    expected = other_mcnemar([[both, only_a], [only_b, 3]], exact=True).pvalue
-    assert mcnemar(a, b) == pytest.approx(expected)
-    assert mcnemar(b, a) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("task", "metric", "rows"), [("sst", "f1", 5), ("sts", "pearson", 5), ("sts", "pearson", 50)]
-)
-def test_swaps_are_scipys_in_every_way_of_few_rows_and_at_random_of_many(task, metric, rows):
-    draw = np.random.default_rng(6)
-    gold = gold_of(task, rows, draw)
-    a, b = (system(task, gold, draw, skill) for skill in (0.7, 0.4 if rows == 5 else 0.67))
-
-    def difference(first, second):
-        scores = [task_metrics(task, found, gold)[metric] for found in (first, second)]
-        return round(scores[0] - scores[1], 9)
-
-    expected = stats.permutation_test(
-        (stats.zscore(a), stats.zscore(b)) if metric == "pearson" else (a, b),
-        difference,
-        permutation_type="samples",
-        vectorized=False,
-        n_resamples=120 if rows == 5 else 1000,
-        random_state=np.random.default_rng(intervals.SEED),
-    )
-    both = np.stack([a, b])
-    pairs, clusters = [(0, 1)], np.arange(rows)
-    (p,) = swap_test(metric, TASKS[task], both, gold, pairs=pairs, clusters=clusters)
-    # Of two samples of coins; all ways that five rows can fall are no matter of luck.
-    assert p == pytest.approx(expected.pvalue, abs=1e-9 if rows == 5 else 0.06)
-    assert p < 1 or rows == 5
-
-
-def test_clusters_change_places_together_in_every_way():
-    draw = np.random.default_rng(4)
-    gold, clusters = draw.normal(size=12), np.arange(12) // 3
-    a, b = gold + draw.normal(size=(2, 12)) * [[0.5], [2.0]]
-    a, b = stats.zscore(a), stats.zscore(b)
-
-    def difference(changed):
-        first, second = np.where(changed, b, a), np.where(changed, a, b)
-        return abs(stats.pearsonr(first, gold)[0] - stats.pearsonr(second, gold)[0]).round(12)
-
-    ways = [difference(np.array(one)[clusters]) for one in product([False, True], repeat=4)]
-    both, pairs = np.stack([a, b]), [(0, 1)]
-    (p,) = swap_test("pearson", TASKS["sts"], both, gold, pairs=pairs, clusters=clusters)
-    assert p == np.mean(np.array(ways) >= ways[0])
-
-
-def test_several_pairs_are_tested_as_each_alone_and_identical_ones_have_p_1(few_resamples, recwarn):
-    draw = np.random.default_rng(8)
-    gold = gold_of("sts", 30, draw)
-    found = np.stack([system("sts", gold, draw, s) for s in (0.2, 0.5, 0.8) * 2])
-
-    def p_values(*pairs):
-        rows = np.arange(30)
-        return swap_test("spearman", TASKS["sts"], found, gold, pairs=pairs, clusters=rows).tolist()
-
-    pairs = [(0, 3), (1, 4), (2, 5)]
-    assert p_values(*pairs) == [p_values(pair)[0] for pair in pairs]
-    assert p_values((0, 0), (1, 1)) == [1.0, 1.0]
-    assert not recwarn.list
+# --- comparisons made together
 
 
 def test_holm_is_that_of_statsmodels_and_leaves_out_what_is_no_test():
@@ -252,28 +199,57 @@ def test_holm_is_that_of_statsmodels_and_leaves_out_what_is_no_test():
     assert holm([]) == []
 
 
+def test_the_level_of_an_interval_is_that_at_which_holm_decided():
+    p_values = [0.04, 0.001, None, 0.02, 0.03]  # 0.02 is not below 0.05 / 3
+    levels = holm_levels(p_values)
+    assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 4, 0.95, 1 - 0.05 / 3, 1 - 0.05 / 3])
+    assert holm_levels([0.01, 0.04]) == pytest.approx([0.975, 0.95])
+    assert holm_levels([None]) == [0.95]
+
+
+@pytest.mark.parametrize("freedom", [None, 7.5])
+def test_an_interval_at_another_level_has_its_quantiles(freedom):
+    student = stats.norm() if freedom is None else stats.t(freedom)
+    sides = student.ppf(0.975) * np.array([-0.02, 0.03])  # an interval may have unequal sides
+    reach = student.ppf(0.975) + student.ppf(0.8)
+    versus = replace(
+        AHEAD,
+        interval=Interval(*(0.06 + sides), "t"),
+        findable=reach * 0.01,
+        level=0.95,
+        freedom=freedom,
+    )
+    other = at_level(versus, 0.99)
+    wider = 0.06 + student.ppf(0.995) / student.ppf(0.975) * sides
+    assert (other.interval.low, other.interval.high) == pytest.approx(tuple(wider))
+    assert other.findable == pytest.approx(0.01 * (student.ppf(0.995) + student.ppf(0.8)))
+    back = at_level(other, 0.95)
+    assert back.interval.low == pytest.approx(versus.interval.low)
+    assert at_level(UNDEFINED, 0.99) == replace(UNDEFINED, level=0.99)
+
+
 # --- in words
 
 AHEAD = Comparison(
     "bi", "cross", "pearson", 800, (1,), 0.06, Interval(0.04, 0.08, "percentile"),
-    "paired permutation", 0.0004, 0.002, 0.03,
+    "t over rows", 0.0004, 0.002, 0.03, level=0.975,
 )  # fmt: skip
 EQUAL = replace(AHEAD, difference=-0.01, interval=Interval(-0.03, 0.01, ""), p_holm=0.05)
-UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None)
-TEST = "paired permutation, p < 0.001, Holm p = 0.002"
+UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None, findable=None)
+TEST = "t over rows, p < 0.001, Holm p = 0.002"
 REACH = " This test set can detect a difference of 0.030 with 80% power."
 WORDS = [
-    (AHEAD, f"bi beats cross by 0.060 Pearson (95% CI [0.040, 0.080]; {TEST})."),
-    (turned(AHEAD), f"bi beats cross by 0.060 Pearson (95% CI [0.040, 0.080]; {TEST})."),
+    (AHEAD, f"bi beats cross by 0.060 Pearson (97.5% CI [0.040, 0.080]; {TEST})."),
+    (turned(AHEAD), f"bi beats cross by 0.060 Pearson (97.5% CI [0.040, 0.080]; {TEST})."),
     (replace(AHEAD, metric="f1", interval=None), f"bi beats cross by 0.060 F1 ({TEST})."),
     (
         EQUAL,
-        "bi and cross differ by -0.010 Pearson (95% CI [-0.030, 0.010]; paired permutation, "
+        "bi and cross differ by -0.010 Pearson (97.5% CI [-0.030, 0.010]; t over rows, "
         f"p < 0.001, Holm p = 0.050; not significant).{REACH}",
     ),
     (
         replace(EQUAL, difference=-0.0002, interval=None, p_holm=None, p=0.8, findable=None),
-        "bi and cross differ by +0.000 Pearson (paired permutation, p = 0.800; not significant).",
+        "bi and cross differ by +0.000 Pearson (t over rows, p = 0.800; not significant).",
     ),
     (UNDEFINED, "bi and cross cannot be compared: Pearson is undefined for one of them."),
     (

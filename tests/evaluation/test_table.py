@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from evaluation.intervals import SEED, TAILS
-from evaluation.suites.results import Result, Shown, averages, shown_table
+from evaluation.suites.results import Result, Shown, averages, over_sets, shown_table
 from evaluation.table import csv_text
 
 
@@ -37,7 +37,8 @@ def test_an_average_is_of_all_its_columns_or_of_none():
     whole = [*results, *averages(results, shown)]
     lines = [line.split() for line in shown_table(whole, shown).splitlines()]
     assert lines[2] == "| model | A | B | average of 2 |".split()
-    assert lines[4] == "| all | 50.0 | 70.0 | 60.0 |".split()
+    # Two sets say little: 60 plus or minus 12.7 standard errors of 10.
+    assert lines[4] == "| all | 50.0 | 70.0 | 60.0 [-67.1, 100.0] |".split()
     assert lines[5] == "| undefined | 50.0 | - | - |".split()
     assert not list(averages(results[:1], shown))
 
@@ -47,7 +48,7 @@ def test_an_average_says_what_was_seen_and_what_is_left_without_it():
     half = replace(result("m", "A", 0.5), seen=0.5, unseen=0.25)
     (own,) = averages([half, replace(result("m", "B", 0.75), n=300, unseen=0.75)], shown)
     assert (own.value, own.n, own.seen, own.unseen) == (0.625, 400, 0.125, 0.5)
-    assert shown.cell(own) == "62.5 (50.0 on the unseen 88%)"
+    assert shown.cell(own) == "62.5 [-96.3, 100.0] (50.0 on the unseen 88%)"
     (own,) = averages([replace(half, unseen=None), result("m", "B", 0.75)], shown)
     assert own.unseen is None
 
@@ -59,32 +60,31 @@ def test_models_of_different_sets_have_no_average_together():
     assert not list(averages(results, shown))
 
 
-def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
+def test_averages_and_ranks_are_those_of_the_t_test_over_sets():
     draw = np.random.default_rng(0)
-    values = draw.normal([[[0.6], [0.7]], [[0.62], [0.69]], [[0.1], [0.2]]], 0.02, (3, 2, 80))
+    hard = draw.normal(0, 0.1, 5)  # for all models
+    values = np.array([[0.6], [0.61], [0.3]]) + hard + draw.normal(0, 0.01, (3, 5))
     results = [
-        replace(result(name, of, float(row.mean())), resampled=row)
-        for name, own in zip("abc", values, strict=True)
-        for of, row in zip("XY", own, strict=True)
+        result(name, of, value)
+        for name, by_set in zip("abc", values.tolist(), strict=True)
+        for of, value in zip("VWXYZ", by_set, strict=True)
     ]
-    chosen = np.random.default_rng(SEED).integers(0, 2, (2, 80))
-    means, ranks = [], []
-    for b in range(80):
-        drawn = [np.mean([own[one][b] for one in chosen[:, b]]) for own in values]
-        # Two sets: Student's t of one degree of freedom, and n / (n - 1) for the variance.
-        wider = 12.7062 / 1.95996 * 2**0.5
-        means.append(
-            [own.mean() + wider * (x - own.mean()) for x, own in zip(drawn, values, strict=True)]
-        )
-        ranks.append([1 + sum(other > one for other in means[-1]) for one in means[-1]])
-    low, high = np.quantile(means, TAILS, axis=0).clip(-1, 1)
-    best, worst = np.quantile(ranks, TAILS, axis=0, method="inverted_cdf").astype(int)
-    shown = Shown("STS", metric="spearman", averaged=("X", "Y"))
-    lines = shown_table([*results, *averages(results, shown)], shown).splitlines()[4:]
-    for k, (line, name) in enumerate(zip(lines, "abc", strict=True)):
-        mean = np.mean([one.value for one in results if one.model == name])
-        rank = 1 + sum(own.mean() > values[k].mean() for own in values)
-        wanted = f"{100 * mean:.1f} [{100 * low[k]:.1f}, {100 * high[k]:.1f}] "
-        assert wanted in line and line.split("|")[-2].split() == [
-            str(rank), f"[{best[k]},", f"{worst[k]}]"
-        ]  # fmt: skip
+    results[:5] = results[4::-1]  # a model's sets may come in another order
+    shown = Shown("STS", metric="spearman", averaged=tuple("VWXYZ"))
+    averaged = list(averages(results, shown))
+    for average, by_set in zip(averaged[::2], values, strict=True):
+        interval = stats.ttest_1samp(by_set, 0).confidence_interval()
+        assert (average.low, average.high) == pytest.approx(tuple(interval))
+        assert average.value == pytest.approx(by_set.mean())
+    assert [stats.ttest_rel(values[k], values[2]).pvalue < 0.05 / 2 for k in (0, 1)] == [True] * 2
+    assert stats.ttest_rel(values[0], values[1]).pvalue > 0.05 / 2
+    order = np.argsort(-values.mean(axis=1)).argsort() + 1
+    ranks = [(rank.value, rank.low, rank.high) for rank in averaged[1::2]]
+    assert ranks == [(order[0], 1, 2), (order[1], 1, 2), (3, 3, 3)]
+    lines = shown_table([*results, *averaged], shown).splitlines()
+    assert lines[-1].split("|")[-2].strip() == "3 [3, 3]"
+
+
+def test_models_that_score_alike_on_every_set_share_a_rank():
+    _, ranks, places = over_sets(np.array([[0.5, 0.7], [0.5, 0.7], [0.4, 0.6]]))
+    assert ranks.tolist() == [1, 1, 3] and places.tolist() == [[1, 2], [1, 2], [3, 3]]

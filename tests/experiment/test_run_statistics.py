@@ -87,7 +87,7 @@ def test_every_cell_has_intervals_and_every_two_a_test(cells):
     pairs = {(versus["task"], versus["metric"]) for versus in content["comparisons"]}
     assert pairs == {("para", "accuracy"), ("para", "f1"), ("sts", "pearson"), ("sts", "spearman")}
     for estimate in content["estimates"]:
-        if estimate["metric"] == "pearson":
+        if estimate["metric"] == "pearson" and estimate["system"] != "word overlap":
             (reader,) = {"bi", "cross"} & set(estimate["system"].split("-"))
             cell = scored["sts", reader]
             assert estimate["mean"] == pytest.approx(cell.metrics["pearson"])

@@ -10,6 +10,7 @@ from scipy import stats
 from benchmarks.options import Options as BenchmarkOptions
 from data.synthetic.probes import baselines, carry_over, validity
 from data.triplets import Options as TripletOptions
+from evaluation import coverage
 from evaluation.options import EvaluationOptions
 from experiment import reproduce
 from experiment.settings import parse_options
@@ -37,6 +38,7 @@ from runtime.options import parse
 PARSERS = {
     "run_multitask.py": parse_options,
     "evaluation": partial(parse, EvaluationOptions),
+    "evaluation.coverage": partial(parse, coverage.Options),
     "benchmarks": partial(parse, BenchmarkOptions),
     "data.triplets": partial(parse, TripletOptions),
     "data.synthetic.probes.baselines": partial(parse, baselines.Options),
@@ -168,7 +170,8 @@ def line_on(relation, first, second, **more):
         for row, values in (("a", first), ("b", second))
         for seed, value in enumerate(values)
     ]
-    return judged(Claim("a", relation, "b", "why", **more), scores)
+    (line,) = judged([Claim("a", relation, "b", "why", **more)], scores)
+    return line
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_an_ordering_holds_where_the_paired_t_test_says_so(seed):
     low, high = test.confidence_interval()
     significant = HOLDS if test.statistic < 0 else FAILS
     word = significant if test.pvalue < 0.05 else UNDECIDED
-    numbers = f"{(first - second).mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+    numbers = f"{(first - second).mean():+.3f}, 95% CI [{low:+.3f}, {high:+.3f}]"
     assert line_on(LESS, first, second) == f"  {word}: a < b: {numbers} (why)"
 
 
@@ -211,7 +214,36 @@ def test_a_line_names_margin_and_measure_and_only_seeds_that_both_rows_have():
     assert line_on(LESS, A, B[:1]) == "  undecided: a < b: -0.100 (why)"
     assert line_on(LESS, A, B[:2]) == line_on(LESS, A[:2], B[:2])
     line = line_on(ALIKE, A, B, within=0.5, of="alignment")
-    assert line.startswith("  holds: alignment: a ~ b, within 0.5: -0.100 [")
+    assert line.startswith("  holds: alignment: a ~ b, within 0.5: -0.100, 95% CI [")
+
+
+def test_the_claims_of_a_table_are_corrected_together_by_holm():
+    """Two claims hold together only if one of them has p < 0.025."""
+    draw = np.random.default_rng(0)
+    rows = {"a": np.zeros(5), "b": draw.normal(0.2, 0.01, 5), "c": draw.normal(0.1, 0.08, 5)}
+    rows["c"] += 0.11 - rows["c"].mean()
+    scores = [
+        {"row": row, "seed": seed, "best": value}
+        for row, values in rows.items()
+        for seed, value in enumerate(values)
+    ]
+    sure, unsure = Claim("a", LESS, "b", "sure"), Claim("a", LESS, "c", "unsure")
+    alike = Claim("a", ALIKE, "c", "alike", within=0.3)
+    p = stats.ttest_rel(rows["a"], rows["c"]).pvalue
+    assert 0.025 < p < 0.05
+    assert judged([unsure], scores)[0].startswith(f"  {HOLDS}: a < c: -0.110, 95% CI")
+    first, second = judged([unsure, sure], scores)
+    assert first.startswith(f"  {HOLDS}: a < c: -0.110, 95% CI")
+    assert second.startswith(f"  {HOLDS}: a < b") and "97.5% CI" in second
+    # Three are too many for the unsure one, unless the two others are decided before it.
+    again, *_ = judged([unsure, Claim("a", LESS, "a", "never"), sure], scores)
+    interval = stats.ttest_rel(rows["a"], rows["c"]).confidence_interval(0.975)
+    assert again == f"  {UNDECIDED}: a < c: -0.110, 97.5% CI [{interval.low:+.3f}, " + (
+        f"{interval.high:+.3f}] (unsure)"
+    )
+    low = stats.ttest_rel(rows["a"], rows["c"], alternative="greater").confidence_interval(0.975)
+    expected = HOLDS if low.low > -0.3 else UNDECIDED
+    assert judged([alike], scores)[0].startswith(f"  {expected}: a ~ c, within 0.3")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task
-from evaluation import intervals, significance
+from evaluation import intervals
 from evaluation.scoring import score_split
 from report.cell import Cell
 from report.judging import judge_cells, to_json
@@ -33,7 +33,6 @@ def write_data(folder: Path, task: Task, split: str, n: int) -> None:
 
 
 @patch.object(intervals, "RESAMPLES", 50)
-@patch.object(significance, "SWAPS", 50)
 @patch("runtime.files.to_disk", lambda path: None)  # no power failure is expected
 def made_run(
     path: Path,

@@ -74,7 +74,7 @@ def test_two_files_of_any_dialect_are_compared(tmp_path, data, capsys):
         "--json", tmp_path / "c.json",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "pearson: A beats B by " in out and "paired permutation, p < 0.001, Holm" in out
+    assert "pearson: A beats B by " in out and "t over rows, p < 0.001, Holm" in out
     content = json.loads((tmp_path / "c.json").read_text())
     (entry, _), (found, *_) = (
         content["comparisons"],

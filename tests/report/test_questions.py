@@ -13,7 +13,17 @@ from evaluation import intervals
 from evaluation.clusters import alone
 from evaluation.metrics import task_metrics
 from evaluation.significance import holm
-from report.judging import Scored, System, from_json, judge, judge_cells, read_judged, to_json
+from report.judging import (
+    OVERLAP,
+    Scored,
+    System,
+    from_json,
+    judge,
+    judge_cells,
+    overlap_calls,
+    read_judged,
+    to_json,
+)
 from report.run_folder import COMPARISONS, RunFolder
 from report.table import results_table
 from report.verdict import verdict_of
@@ -156,18 +166,63 @@ def test_a_runs_cells_are_judged_by_their_files_and_the_table_has_their_interval
     (judged,) = judge_cells(cells, splits, folder)
     assert {estimate.seeds for estimate in judged.estimates} == {(1, 2)}
     pairs = {(versus.a, versus.b) for versus in judged.comparisons}
-    assert pairs == {("sup-bi-frozen-concat", "sup-cross-frozen-concat")}
+    both = "sup-bi-frozen-concat", "sup-cross-frozen-concat"
+    assert pairs == {both, *((system, OVERLAP) for system in both)}
     assert len(judged.scores("cosine_spearman")) == 2
     for own in cells:  # a tuned encoder has cosines of its own for each head
         (folder.predictions_path(own).parent).rename(
             folder.path / "predictions" / replace(own, tune="full").name
         )
     (tuned,) = judge_cells([replace(own, tune="full") for own in cells], splits, folder)
-    assert tuned.scores("cosine_spearman") == {} and len(tuned.estimates) == 4
+    assert tuned.scores("cosine_spearman") == {} and len(tuned.estimates) == 6
     rows = results_table(cells, [judged]).splitlines()[2:]
-    for row, estimate in zip(rows, judged.scores("pearson").values(), strict=True):
+    *systems, overlap = judged.scores("pearson").values()
+    for row, estimate in zip(rows, systems, strict=False):
         assert f"[{estimate.interval.low:.3f}, {estimate.interval.high:.3f}]" in row
+    assert overlap.mean is None and "word overlap" in rows[2] and "undefined" in rows[2]
     assert "[" not in results_table(cells)
+
+
+WORDS = ["a red bird", "the bird is red", "a green frog", "birds", "red frog", "frog"]
+OTHERS = ["the red bird", "is it red", "of a green frog", "frogs", "a bird", "frog frog"]
+SHARES = [1.0, 0.5, 1.0, 0.0, 0.0, 1.0]  # of content words
+
+
+def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
+    """It is in a family of its own, with a threshold of the training pairs."""
+    texts = list(zip(WORDS, OTHERS, strict=True)) * 10
+    pairs = [
+        SentencePair(f"p{i}", f"{a} {i}x", f"{b} {i}y", float(i % 2))
+        for i, (a, b) in enumerate(texts)
+    ]
+    train = [SentencePair(f"t{i}", a, b, float(share > 0.5)) for i, (a, b), share in zip(
+        range(6), texts[:6], SHARES, strict=True)]  # fmt: skip
+    assert overlap_calls("sts", train, []).tolist() == SHARES
+    assert overlap_calls("para", train, train).tolist() == [float(s > 0.5) for s in SHARES]
+    assert overlap_calls("para", train, []) is overlap_calls("sst", train, train) is None
+    folder, cells = RunFolder(tmp_path), []
+    for reader in ("bi", "late", "cross"):
+        own = para_cell(encoder=reader, split="test", n=60)
+        calls = np.array([pair.label for pair in pairs])
+        calls[: 3 * len(reader)] = 1 - calls[: 3 * len(reader)]
+        folder.write_predictions(own.name, "para", "test", [pair.id for pair in pairs], calls)
+        cells.append(own)
+    (judged,) = judge_cells(cells, {"para": Splits(train, [], pairs)}, folder)
+    accuracy = [v for v in judged.comparisons if v.metric == "accuracy"]
+    floor, main = ([v for v in accuracy if (v.b == OVERLAP) == side] for side in (True, False))
+    for family in (floor, main):
+        assert [v.p_holm for v in family] == holm([v.p for v in family]) and len(family) == 3
+        for v in family:
+            assert v.decided == (v.interval.low > 0 or v.interval.high < 0)
+    assert not [v for v in judged.comparisons if v.metric == "f1" and v.b == OVERLAP]
+    assert OVERLAP not in judged.question.systems
+    *_, row = results_table(cells, [judged]).splitlines()
+    overlap = judged.scores("accuracy")[OVERLAP]
+    gold = np.array([pair.label for pair in pairs])
+    calls = overlap_calls("para", pairs, train)
+    assert overlap.mean == (calls == gold).mean() and f"| {overlap.mean:.3f} " in row
+    assert row.split()[:6] == "| para | - | word".split()
+    assert "word overlap, which needs no training" not in " ".join(verdict_of([judged])[1])
 
 
 def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):

@@ -1,0 +1,222 @@
+"""`python -m evaluation.coverage`: how often the printed intervals hold, on systems made at random.
+
+Thousands of times rows are drawn from a population in which every difference is known, and judged
+as a run's are. What is counted is how often an interval holds the true difference, how often
+something is called significant that is none, and how often interval and decision disagree.
+
+Legend: N rows, K systems, S sets.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+from evaluation import intervals
+from evaluation.metrics import task_metrics
+from evaluation.significance import Comparison, adjusted, compare
+from evaluation.suites.results import over_sets
+from evaluation.table import csv_text, markdown
+from runtime.commands import begin, exit_code
+from runtime.files import write_text
+from runtime.options import option, parse
+
+RESAMPLES = 400  # of each trial; a run draws 1,000 or more
+MANY = 400_000  # rows that stand for the population
+TEXTS = 4  # pairs of a cluster
+COLUMNS = ("what", "n", "trials", "covered", "error", "disagree")
+
+Draw = np.random.Generator
+# Labels (N,) and predictions (K, N) of so many rows.
+Population = Callable[[Draw, int], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    trials: int = option(400, "trials of each line", least=10, most=100_000)
+    csv: Path | None = option(None, "write the table there, too", metavar="FILE")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was counted: shares of intervals or trials.
+
+    Attributes:
+        what, n: what was made, and of how many rows or sets.
+        trials: how often.
+        covered: intervals that hold the truth.
+        error: trials with at least one significant difference that is none; of ranks and averages
+            None.
+        disagree: comparisons whose decision and interval say different things.
+    """
+
+    what: str
+    n: int
+    trials: int
+    covered: float
+    error: float | None = None
+    disagree: float | None = None
+
+    def row(self) -> list[str]:
+        """Return the line as files have it, by COLUMNS; empty where nothing is counted."""
+        shares = (self.covered, self.error, self.disagree)
+        shown = ["" if share is None else f"{share:.3f}" for share in shares]
+        return [self.what, str(self.n), str(self.trials), *shown]
+
+
+# --- systems whose differences are known
+
+
+def similarities(noise: Sequence[float], draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and K predictions: label, half of the noise shared, half their own."""
+    gold = draw.normal(size=n)
+    shared, single = draw.normal(size=n), draw.normal(size=(len(noise), n))
+    return gold, gold + np.array(noise)[:, None] * (shared + single) / 2**0.5
+
+
+def calls(right: Sequence[float], draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels 0 and 1 and K predictions that are right by these shares, in part together."""
+    gold = draw.integers(0, 2, n).astype(float)
+    together = draw.random(n) < 0.5
+    luck = np.where(together, draw.random(n), draw.random((len(right), n)))
+    return gold, np.where(luck < np.array(right)[:, None], gold, 1 - gold)
+
+
+def in_clusters(population: Population, draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of which four at a time are the same row."""
+    gold, predictions = population(draw, n // TEXTS)
+    return np.repeat(gold, TEXTS), np.repeat(predictions, TEXTS, axis=1)
+
+
+# --- what is counted
+
+
+def of_differences(
+    what: str, task: str, metric: str, population: Population, n: int, trials: int, each: int = 1
+) -> Line:
+    """Return how often the comparisons of K systems, corrected together, hold."""
+    draw = np.random.default_rng(n)
+    gold, predictions = population(draw, MANY)
+    scores = [task_metrics(task, run, gold, [metric])[metric] or 0.0 for run in predictions]
+    truth = [first - second for first, second in combinations(scores, 2)]
+    # Systems of equal skill differ by the luck of the population alone.
+    truth = [0.0 if abs(difference) < 0.005 else difference for difference in truth]
+    covered, errors, disagree = [], [], []
+    with patch.object(intervals, "RESAMPLES", RESAMPLES):
+        for _ in range(trials):
+            gold, predictions = population(draw, n)
+            found = judged(task, metric, gold, predictions, np.arange(n) // each)
+            inside = [holds(versus, true) for versus, true in zip(found, truth, strict=True)]
+            covered += inside
+            errors.append(any(v.decided for v, true in zip(found, truth, strict=True) if not true))
+            disagree += [v.decided == holds(v, 0.0) for v in found]
+    error = float(np.mean(errors)) if 0.0 in truth else None
+    return Line(what, n, trials, float(np.mean(covered)), error, float(np.mean(disagree)))
+
+
+def judged(
+    task: str,
+    metric: str,
+    gold: np.ndarray,
+    predictions: np.ndarray,
+    clusters: np.ndarray | None = None,
+) -> list[Comparison]:
+    """Return the comparisons of every two of K systems, decided together."""
+    systems = {str(k): {0: run} for k, run in enumerate(predictions)}
+    return adjusted(compare(task, metric, systems, gold, clusters=clusters)[1])
+
+
+def holds(versus: Comparison, truth: float) -> bool:
+    """Return whether an interval holds a difference; without one, all resamples said 0."""
+    if versus.interval is None:
+        return truth == 0
+    return versus.interval.low <= truth <= versus.interval.high
+
+
+def of_averages(sets: int, trials: int, gap: float, models: int = 10) -> list[Line]:
+    """Return how often averages over S sets, and ranks by them, hold.
+
+    The models differ by `gap` from one to the next; sets are hard or easy for all of them, each set
+    suits each model a little more or less, and rows add their noise.
+    """
+    draw = np.random.default_rng(sets)
+    means = 0.7 - gap * np.arange(models)
+    averages, ranks = [], []
+    for _ in range(trials):
+        values = means[:, None] + draw.normal(0, 0.1, sets) + draw.normal(0, 0.03, (models, sets))
+        ends, _, places = over_sets(values)
+        averages.append((ends[:, 0] <= means) & (means <= ends[:, 1]))
+        if gap:
+            true = np.arange(1, models + 1)
+            ranks.append((places[:, 0] <= true) & (true <= places[:, 1]))
+        else:  # equal models may have any rank
+            ranks.append((places[:, 0] == 1) & (places[:, 1] == models))
+    words = "different" if gap else "equal"
+    rank = Line(f"rank over sets, {words} models", sets, trials, float(np.mean(ranks)))
+    # Of an average it does not matter how good the other models are.
+    average = Line("average over sets", sets, trials, float(np.mean(averages)))
+    return [rank] if gap else [average, rank]
+
+
+def measure(trials: int) -> list[Line]:
+    """Return all lines of the table."""
+    three = partial(similarities, (0.9, 0.9, 0.9))
+    ahead = partial(similarities, (0.7, 0.9, 1.1))
+    lines = [
+        of_differences("Pearson, 3 equal", "sts", "pearson", three, 100, trials),
+        of_differences("Pearson, 3 equal", "sts", "pearson", three, 400, trials),
+        of_differences("Pearson, 3 different", "sts", "pearson", ahead, 400, trials),
+        of_differences(
+            "Pearson, 3 equal, clusters of 4",
+            "sts",
+            "pearson",
+            partial(in_clusters, three),
+            400,
+            trials,
+            TEXTS,
+        ),
+        of_differences("Spearman, 3 equal", "sts", "spearman", three, 400, trials),
+        of_differences(
+            "Pearson, 6 equal", "sts", "pearson", partial(similarities, (0.9,) * 6), 400, trials
+        ),
+    ]
+    for right in ((0.8, 0.8, 0.8), (0.8, 0.75, 0.7)):
+        words = "equal" if right[0] == right[-1] else "different"
+        population = partial(calls, right)
+        for metric in ("accuracy", "f1"):
+            name = f"{metric}, 3 {words}"
+            lines.append(of_differences(name, "para", metric, population, 400, trials))
+    for sets in (2, 4, 7):
+        for gap in (0.0, 0.05):
+            lines += of_averages(sets, 10 * trials, gap)
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    about = {
+        "prog": "python -m evaluation.coverage",
+        "description": "Simulate how often printed intervals and decisions hold.",
+    }
+    options = parse(Options, argv, **about)
+
+    def run() -> int:
+        rows = [line.row() for line in measure(options.trials)]
+        print(markdown(COLUMNS, [[cell or "-" for cell in row] for row in rows]))
+        if options.csv:
+            write_text(options.csv, csv_text(COLUMNS, rows))
+        return 0
+
+    return exit_code(run)
+
+
+if __name__ == "__main__":
+    begin()
+    sys.exit(main())
