@@ -132,14 +132,12 @@ class CheckpointFolder:
         modules = read_json(path, CheckpointError)
         steps = []
         for module in modules if isinstance(modules, list) else [None]:
-            texts = (
-                [module.get(key) for key in ("type", "path")] if isinstance(module, dict) else []
-            )
-            if not texts or not all(isinstance(text, str) for text in texts):
+            stated = module if isinstance(module, dict) else {}
+            name, place = stated.get("type"), stated.get("path")
+            if not isinstance(name, str) or not isinstance(place, str):
                 raise CheckpointError(
                     f"{path}: not a list of sentence-transformers' steps with their type and path"
                 )
-            name, place = texts
             steps.append(Step(_step_name(name), CheckpointFolder(self.path / _inside(place, path))))
         return steps
 

@@ -63,10 +63,7 @@ def read_pooling(folder: CheckpointFolder, chosen: str | None = None) -> StatedP
             stated = _follow(folder)
         except CheckpointError as error:
             if not chosen:
-                raise CheckpointError(
-                    f"{error}; --pooling avg (or another) reads the encoder without this step and "
-                    "those behind it"
-                ) from None
+                raise CheckpointError(f"{error}; give --pooling to read without it") from None
             stated = StatedPooling(normalize=any(s.name == "Normalize" for s in folder.steps))
             logger.warning("%s; left out, for --pooling %s", error, chosen)
         return stated._replace(max_length=length)
@@ -231,13 +228,10 @@ def _module_of(step: Step, width: int) -> Dense | Normalize | None:
 def _dense_of(folder: CheckpointFolder, config: dict[str, Any], width: int) -> Dense:
     """Return a Dense step with its weights."""
     path = folder.path / "config.json"
-    sizes = [config.get(key) for key in ("in_features", "out_features")]
-    for key, size in zip(("in_features", "out_features"), sizes, strict=True):
-        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST:
-            raise CheckpointError(f"{path}: {key} is {size!r:.60}; expected a number of dimensions")
-    if sizes[0] != width:
+    size_in, size_out = (_size(config, key, path) for key in ("in_features", "out_features"))
+    if size_in != width:
         raise CheckpointError(
-            f"{path}: in_features is {sizes[0]}, but the step before it gives {width} dimensions"
+            f"{path}: in_features is {size_in}, but the step before it gives {width} dimensions"
         )
     flags = [config.get(key, default) for key, default in (("bias", True), ("use_residual", False))]
     if not all(isinstance(flag, bool) for flag in flags):
@@ -252,19 +246,25 @@ def _dense_of(folder: CheckpointFolder, config: dict[str, Any], width: int) -> D
         )
     tensors = tensors_in(folder)
     # Before memory is taken for the sizes that the file states.
-    shape = tuple(tensors["linear.weight"].shape) if "linear.weight" in tensors else None
-    if shape not in (None, (sizes[1], sizes[0])):
+    if "linear.weight" not in tensors:
+        raise CheckpointError(f"{folder}: tensor linear.weight is missing from the weights")
+    if (shape := tuple(tensors["linear.weight"].shape)) != (size_out, size_in):
         raise CheckpointError(
             f"{folder}: tensor linear.weight has shape {shape}, config.json asks for "
-            f"{(sizes[1], sizes[0])}"
+            f"{(size_out, size_in)}"
         )
-    if shape is None:
-        raise CheckpointError(f"{folder}: tensor linear.weight is missing from the weights")
-    dense = Dense(sizes[0], sizes[1], bias, activation, use_residual)
+    dense = Dense(size_in, size_out, bias, activation, use_residual)
     if surplus := sorted(tensors.keys() - dense.state_dict().keys()):
         raise CheckpointError(f"{folder}: tensor {surplus[0]} is not what config.json describes")
     load_module(dense, tensors, folder.path)
     return dense
+
+
+def _size(config: dict[str, Any], key: str, path: Path) -> int:
+    size = config.get(key)
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST:
+        raise CheckpointError(f"{path}: {key} is {size!r:.60}; expected a number of dimensions")
+    return size
 
 
 def _is_pooler(module: Dense | Normalize, size: int) -> bool:
@@ -299,8 +299,8 @@ def write_modules(
     written = _of_pooling(model, pooling, prompts is None or prompts.pooled)
     for step in steps or ():
         assert isinstance(step, Dense | Normalize)
-        tensors = dict(step.state_dict())
-        written.append(Written(type(step).__name__, step.settings or None, tensors or None))
+        weights = dict(step.state_dict())
+        written.append(Written(type(step).__name__, step.settings or None, weights or None))
     if normalize:
         written.append(Written("Normalize"))
 

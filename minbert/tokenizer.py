@@ -40,8 +40,8 @@ ROBERTA_SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast")
 # Further classes, without their Fast, that do what their files say: as BERT's, as RoBERTa's, or as
 # tokenizer.json. Others cut texts in ways that no file describes, such as MeCab's.
-OF_VOCAB = ("Bert", "DistilBert", "Electra", "MobileBert", "MPNet")
-OF_MERGES = ("Roberta", "GPT2", "Bart")
+OF_VOCAB = ("Bert", "DistilBert", "Electra", "MobileBert")
+OF_MERGES = ("Roberta", "Bart")
 OF_FILE = ("PreTrained", "XLMRoberta", "Camembert")
 TOKEN_SETTINGS = ("unk_token", "cls_token", "sep_token", "mask_token", "pad_token")
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.

@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 
