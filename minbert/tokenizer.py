@@ -365,7 +365,7 @@ def _check_settings(settings: dict[str, Any], path: Path) -> None:
 def _read_backend(folder: CheckpointFolder, settings: dict[str, Any]) -> tuple[Path, Tokenizer]:
     """Return the file that holds a folder's vocabulary, and the tokenizer made of it."""
     fast, vocab = folder.path / "tokenizer.json", folder.path / "vocab.txt"
-    files = ["tokenizer.json", "vocab.txt", "vocab.json"]
+    files = ["tokenizer.json", "vocab.txt", *(["vocab.json"] if folder.has("merges.txt") else [])]
     _check_class(folder, settings, next((name for name in files if folder.has(name)), ""))
     if folder.has("tokenizer.json"):
         with refusing(str(fast)):

@@ -186,7 +186,7 @@ def test_other_layers_learned_weights_and_another_pooling_behind_them_are_refuse
 
     def refused():
         with pytest.raises(
-            CheckpointError, match=r"WeightedLayerPooling .* give --pooling"
+            CheckpointError, match=r"WeightedLayerPooling .* give --pooling to"
         ) as line:
             load(folder)
         return "\n" not in str(line.value) and load(folder, "avg").pooling == "avg"
