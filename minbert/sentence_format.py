@@ -90,6 +90,8 @@ def _check_reading(folder: CheckpointFolder) -> int | None:
     number = isinstance(length, int | float) and not isinstance(length, bool)
     if length is not None and not (number and 3 <= length <= 1e9):
         raise CheckpointError(f"{path}: max_seq_length is {length!r:.60}; expected 3 or more")
+    if len(folder.steps) == 1:  # a cross-encoder
+        return None if length is None else int(length)
     # What a text goes through in place of a plain forward pass, or cut at another length.
     modes = settings.get("modality_config") or {}
     output = modes.get("text", {}).get("method_output_name", "last_hidden_state")

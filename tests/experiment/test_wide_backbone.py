@@ -34,8 +34,9 @@ def wide(tiny_checkpoint, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def run(wide, toy_data, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "wide"
-    flags = ["--pretrain", "none", "unsup", "--task", "sts", "sst", "--encoder", "bi", "cross"]
-    assert toy_runs.run(wide, toy_data, folder, *flags, "late", "--tune", "frozen", "full") == 0
+    flags = ["--pretrain", "unsup", "--task", "sts", "--encoder", "bi", "cross", "late"]
+    flags += ["--tune", "frozen", "full", "--rates", "1e-4"]
+    assert toy_runs.run(wide, toy_data, folder, *flags) == 0
     return folder
 
 
