@@ -5,6 +5,7 @@ attention gets a mask and positions are given. The weights are those of the enco
 Legend: B examples, T tokens, H hidden_size, N attention heads, D head size, C classes.
 """
 
+import copy
 import importlib.util
 import logging
 import math
@@ -88,7 +89,7 @@ class Graph(nn.Module):
             module.__class__ = FORMS.get(type(module), type(module))
         self.head, self.features = head.head, head.features
         self.pooling, self.reader = head.encoder.pooling, head.reader
-        self.steps = head.encoder.steps
+        self.steps = copy.deepcopy(head.encoder.steps)  # the encoder's may lie on a GPU
         self.texts = head.task.num_texts if head.reader == "bi" else 1
         tokenizer = head.encoder.tokenizer
         self.has_types, self.sep_id = bool(tokenizer.second_type), tokenizer.sep_id

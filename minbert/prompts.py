@@ -3,12 +3,15 @@
 config_sentence_transformers.json names them, and may make one of them the default.
 """
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 
 from minbert.config import CheckpointError
 from minbert.folder import CheckpointFolder
 from runtime.errors import UserError
+
+logger = logging.getLogger(__name__)
 
 FILE = "config_sentence_transformers.json"
 # sentence-transformers has these two in any case, empty unless a checkpoint says otherwise.
@@ -68,6 +71,8 @@ def read_prompts(folder: CheckpointFolder, pooled: bool = True) -> Prompts:
         CheckpointError: prompts that are no texts, or a default that is not among them.
     """
     settings, path = folder.config_sentence_transformers, folder.path / FILE
+    if (similarity := settings.get("similarity_fn_name")) not in (None, "cosine"):
+        logger.warning("%s: states the similarity %.60r; cosines are used here", path, similarity)
     stated, name = settings.get("prompts") or {}, settings.get("default_prompt_name")
     if not isinstance(stated, dict) or not all(isinstance(p, str | None) for p in stated.values()):
         raise CheckpointError(f"{path}: prompts is {stated!r:.60}; expected texts by their names")

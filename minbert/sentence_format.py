@@ -57,7 +57,7 @@ def read_pooling(folder: CheckpointFolder, chosen: str | None = None) -> StatedP
     """
     with _in_their_format(folder.path):
         if not folder.steps:
-            return StatedPooling(_pooling_of_name(folder.path), prompts=read_prompts(folder))
+            return StatedPooling(_pooling_of_name(folder, chosen), prompts=read_prompts(folder))
         length = _check_reading(folder)
         try:
             stated = _follow(folder)
@@ -109,18 +109,27 @@ def _check_reading(folder: CheckpointFolder) -> int | None:
     return None if length is None else int(length)
 
 
-def _pooling_of_name(folder: Path) -> str | None:
+def _pooling_of_name(folder: CheckpointFolder, chosen: str | None) -> str | None:
     """Return the pooling of a published SimCSE checkpoint, which only its name states.
 
     The supervised ones keep the MLP over [CLS], which is stored as the pooler; the unsupervised
     ones drop it after training.
     """
-    place = folder.absolute()  # a name for "." as well
+    place = folder.path.absolute()  # a name for "." as well
     # The hub's cache names folders models--ORGANISATION--NAME/snapshots/COMMIT.
     name = place.parent.parent.name if place.parent.name == "snapshots" else place.name
     if "unsup-simcse" in name:
         return "cls_before_pooler"
-    return "cls" if "sup-simcse" in name else None
+    if "sup-simcse" in name:
+        return "cls"
+    architectures = folder.config.get("architectures") if folder.has("config.json") else None
+    if not chosen and str(architectures).endswith("ForCL']"):  # SimCSE's own training script
+        logger.warning(
+            "%s: of SimCSE's script, and its name does not say which SimCSE; [CLS] is read without "
+            "the MLP, as of the unsupervised one; --pooling cls reads it with the MLP",
+            place,
+        )
+    return None
 
 
 def _follow(folder: CheckpointFolder) -> StatedPooling:

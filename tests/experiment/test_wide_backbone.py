@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import toy_runs
 import torch
+import toy_runs
 from conftest import toy_sentences
 
 import heads.__main__ as heads_command
