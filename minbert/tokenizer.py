@@ -357,6 +357,14 @@ def _check_settings(settings: dict[str, Any], path: Path) -> None:
         ("strip_accents", lambda value: isinstance(value, bool | None), "true, false or null"),
         ("truncation_side", lambda value: value in (None, "right", "left"), "right or left"),
         ("model_max_length", is_length, "3 or more"),
+        ("model_input_names", lambda value: isinstance(value, list | None), "a list"),
+        ("auto_map", lambda value: isinstance(value, dict | None), "an object"),
+        ("additional_special_tokens", lambda value: isinstance(value, list | None), "a list"),
+        (
+            "extra_special_tokens",
+            lambda value: isinstance(value, list | dict | None),
+            "a list or an object",
+        ),
     ):
         if name in settings and not fits(settings[name]):
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")

@@ -276,6 +276,9 @@ OF_TOKENIZERS = [
         "tokenizer_class is ['their.Tokenizer', None], which is more than",
     ),
     ({FAST: None, VOCAB: lines(of_sentencepiece)}, "pieces begin with \u2581, as sentencepiece's"),
+    (settings(model_input_names=3), "model_input_names is 3; expected a list"),
+    (settings(auto_map=["AutoTokenizer"]), "auto_map is ['AutoTokenizer']; expected an object"),
+    (settings(additional_special_tokens=3), "additional_special_tokens is 3; expected a list"),
     ({SENTENCE: {"do_lower_case": "yes"}}, "sentence_bert_config.json: do_lower_case is 'yes'"),
     ({SENTENCE: {"tokenizer_args": [1]}}, "sentence_bert_config.json: tokenizer_args is [1]"),
     (
