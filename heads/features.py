@@ -44,6 +44,7 @@ class BiFeatures:
         return [(text,) for text in texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
+        """Return the texts as token ids, each with the checkpoint's default prompt before it."""
         prompt = encoder.prompts.default  # "" unless the checkpoint has one
         return encoder.tokenize([prompt + text for (text,) in items])
 

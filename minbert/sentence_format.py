@@ -182,7 +182,10 @@ def _pooling_of_modes(folder: CheckpointFolder, step: CheckpointFolder) -> tuple
         raise CheckpointError(
             f"{step}: Pooling by {' and '.join(map(str, modes))} is not supported; cls and mean are"
         )
-    return MODES[modes[0]], read_prompts(folder, config.get("include_prompt", True))
+    pooled = config.get("include_prompt", True)
+    if not isinstance(pooled, bool):
+        raise CheckpointError(f"{step}: include_prompt is {pooled!r:.60}; expected true or false")
+    return MODES[modes[0]], read_prompts(folder, pooled)
 
 
 def _pooling_of_layers(step: CheckpointFolder, folder: CheckpointFolder) -> str | None:
