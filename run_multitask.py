@@ -52,7 +52,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     """
     import torch
 
-    from experiment.opening import find_inputs, open_run
+    from experiment.opening import find_inputs, open_backbone, open_run
     from experiment.plan import plan, run_config
     from report.table import conclusion
     from runtime.processes import join_processes
@@ -65,6 +65,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     inputs = find_inputs(settings)
     say(plan(inputs))
     if settings.dry_run:
+        open_backbone(inputs)  # what the run would refuse is refused now
         return []
 
     # The encoder and the training texts are opened once, here, and handed on.

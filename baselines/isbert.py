@@ -76,6 +76,7 @@ class InfoEncoder(SentenceEncoder):
         info = cls.__new__(cls)
         vars(info).update(vars(encoder))
         info.features = features.to(encoder.device)
+        info.steps = nn.Sequential()  # what follows another pooling
         return info
 
     def embed_tokens(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:

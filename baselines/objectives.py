@@ -136,7 +136,7 @@ class SoftmaxOverPair(Siamese):
         """Draw the classifier's weights."""
         super().__init__(encoder, config)
         # W_t of the paper; a bias as in its published code.
-        self.classifier = nn.Linear(3 * encoder.model.config.hidden_size, len(NLI_LABELS))
+        self.classifier = nn.Linear(3 * encoder.embedding_size, len(NLI_LABELS))
 
     def measure(
         self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None

@@ -39,7 +39,7 @@ def baselines(
     }
     # Both papers, and SimCSE's table 5, start from the first and the last layer.
     base = pooled["avg_first_last"]
-    size = reduced_size(encoder.model.config.hidden_size)
+    size = reduced_size(encoder.embedding_size)
     return [*rows, *pooled.values(), flowed(base), whitened(base), whitened(base, size)]
 
 

@@ -259,17 +259,14 @@ class Tuned:
     fingerprint: str
 
 
-def open_run(inputs: Inputs) -> Run:
-    """Load the backbone and read the training texts, so that errors in them show now.
-
-    A folder that must not be written to is refused before anything large is read.
+def open_backbone(inputs: Inputs) -> SentenceEncoder:
+    """Load the encoder before any tuning.
 
     Raises:
-        DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+        CheckpointError: it cannot be used, or not as the settings ask.
         UserError: more layers are to be tuned than there are.
     """
     settings = inputs.settings
-    folder = open_folder(settings)
     if inputs.checkpoint.has(ISBERT):
         raise CheckpointError(
             f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
@@ -288,9 +285,12 @@ def open_run(inputs: Inputs) -> Run:
     if settings.pooling and untuned:
         with _hint("--no-baseline" if untuned[0].baseline else ""):
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
-    if "cross" in settings.encoder and any(TASKS[task].is_pair for task in inputs.splits):
-        with _hint("--encoder bi"):
-            encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+    if encoder.prompts.default and len(untuned) < len(inputs.stages):
+        raise CheckpointError(
+            f"{inputs.checkpoint}: puts {encoder.prompts.default!r:.60} before every text, and "
+            "contrastive training reads texts without it; set default_prompt_name to null, or try "
+            "--pretrain none"
+        )
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
     singles = [task for task in inputs.splits if not TASKS[task].is_pair]
     if "none" in settings.tune and singles and pooling != "cls_before_pooler":
@@ -302,8 +302,21 @@ def open_run(inputs: Inputs) -> Run:
     for tune in settings.tune:
         if (TUNES[tune] or 0) > layers:
             raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
+    return encoder
 
-    backbone = Backbone(inputs.checkpoint.path, encoder)
+
+def open_run(inputs: Inputs) -> Run:
+    """Load the backbone and read the training texts, so that errors in them show now.
+
+    A folder that must not be written to is refused before anything large is read.
+
+    Raises:
+        DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+        UserError: more layers are to be tuned than there are.
+    """
+    settings = inputs.settings
+    folder = open_folder(settings)
+    backbone = Backbone(inputs.checkpoint.path, open_backbone(inputs))
     objectives = dict(ALL_OBJECTIVES)
     if inputs.teacher_folder:
         teacher = Teacher(

@@ -67,6 +67,8 @@ def why_no_folder(head: SavedHead) -> str:
         )
     if type(head.encoder) is not SentenceEncoder:
         return "sentence-transformers has no form of IS-BERT's convolutions"
+    if as_classifier and head.reader == "bi" and len(head.encoder.steps):
+        return "a classifier reads [CLS] itself, not what a Dense makes of it; give --onnx FILE"
     if as_classifier and head.reader == "bi" and head.encoder.pooling != "cls_before_pooler":
         return (
             f"a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "

@@ -1,6 +1,7 @@
 """What a head sees of one text, of two texts, or of a joined pair.
 
-Legend: B examples, H hidden_size, n items of a batch, u and v the embeddings of the two sentences.
+Legend: B examples, H numbers per vector of an item, n items of a batch, u and v the embeddings of
+the two sentences. H is the encoder's hidden_size, but where embeddings have another size.
 An *item* is what the encoder reads at once: one text, or both texts of a pair.
 
 `concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
@@ -43,7 +44,13 @@ class BiFeatures:
         return [(text,) for text in texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
-        return encoder.tokenize([text for (text,) in items])
+        """Return the texts as token ids, each with the checkpoint's default prompt before it."""
+        prompt = encoder.prompts.default  # "" unless the checkpoint has one
+        return encoder.tokenize([prompt + text for (text,) in items])
+
+    def size(self, encoder: SentenceEncoder) -> int:
+        """Return H."""
+        return encoder.embedding_size
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return the pooled embeddings of a batch, (n, H), with gradient."""
@@ -97,6 +104,10 @@ class CrossFeatures:
         """Return joined pairs, in which every token of a attends to every token of b."""
         firsts, seconds = zip(*items, strict=True)
         return encoder.tokenize(firsts, seconds)
+
+    def size(self, encoder: SentenceEncoder) -> int:
+        """Return H: token states are read, whatever their pooling is."""
+        return encoder.model.config.hidden_size
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (n, 3, H)."""
@@ -152,6 +163,10 @@ class LateFeatures:
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
         """Return the texts of each pair as token ids, each text with its own [CLS] and [SEP]."""
         return end_to_end(encoder.tokenize([text for texts in items for text in texts]))
+
+    def size(self, encoder: SentenceEncoder) -> int:
+        """Return H: token states are read, whatever their pooling is."""
+        return encoder.model.config.hidden_size
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return what `heads.maxsim.matched` makes of pairs, (n, 4, H), with gradient."""

@@ -5,6 +5,7 @@ attention gets a mask and positions are given. The weights are those of the enco
 Legend: B examples, T tokens, H hidden_size, N attention heads, D head size, C classes.
 """
 
+import copy
 import importlib.util
 import logging
 import math
@@ -83,6 +84,7 @@ class Graph(nn.Module):
             module.__class__ = FORMS.get(type(module), type(module))
         self.head, self.features = head.head, head.features
         self.pooling, self.reader = head.encoder.pooling, head.reader
+        self.steps = copy.deepcopy(head.encoder.steps)  # the encoder's may lie on a GPU
         self.texts = head.task.num_texts if head.reader == "bi" else 1
         tokenizer = head.encoder.tokenizer
         self.has_types, self.sep_id = bool(tokenizer.second_type), tokenizer.sep_id
@@ -102,7 +104,8 @@ class Graph(nn.Module):
             embeddings = [self._joined(*inputs)]
         else:
             # Ids and mask of each text: (B, T) -> (B, H).
-            embeddings = [self._alone(*inputs[at : at + 2]) for at in range(0, len(inputs), 2)]
+            texts = range(0, len(inputs), 2)
+            embeddings = [self.steps(self._alone(*inputs[at : at + 2])) for at in texts]
         # What a head saw in training, (B, F), and its logits (B, C).
         logits = self.head.layers(self.features.combine(embeddings))
         # As `Head.forward`, whose squeeze ONNX refuses where there are several classes.
@@ -172,6 +175,8 @@ def need_packages() -> None:
 
 def why_no_graph(head: SavedHead) -> str:
     """Return why no graph is made of a head and its encoder, "" if one is."""
+    if head.reader == "bi" and head.encoder.prompts.default:
+        return "its encoder puts a prompt before every text, which a graph cannot"
     if head.reader in ("bi", "cross") and type(head.encoder) is SentenceEncoder:
         return ""
     return "no graph is made of this kind of encoder, only of bi and cross"

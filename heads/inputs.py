@@ -5,7 +5,7 @@ Both have the same interface: `batch(rows)`, `batches()` over everything, `colum
 A frozen encoder reads each distinct text (or pair) only once. Its embeddings are kept on disk
 (`runtime.store`) and read through a memory map.
 
-Legend: B rows, N examples, n items (see features), F features, H hidden_size.
+Legend: B rows, N examples, n items, F features, H numbers per vector of an item (see features).
 """
 
 import os
@@ -111,7 +111,7 @@ HeadInputs = FrozenInputs | LiveInputs
 
 def embedded(encoder: SentenceEncoder, features: Features, sequences: TokenSequences) -> np.ndarray:
     """Return the embeddings of tokenized items, (n, *parts, H) float32, without gradient."""
-    shape = (len(sequences), *features.parts, encoder.model.config.hidden_size)
+    shape = (len(sequences), *features.parts, features.size(encoder))
     embeddings = np.empty(shape, np.float32)
     encoder.embed_all(sequences, embeddings, partial(features.embed, encoder))
     return embeddings
@@ -196,7 +196,7 @@ def frozen_embeddings(
     def make(work: Work) -> None:
         sequences = features.tokenize(encoder, items)
         # (n, *parts, H), written batch by batch: there may be more than memory holds.
-        shape = (len(items), *parts, encoder.model.config.hidden_size)
+        shape = (len(items), *parts, features.size(encoder))
         path = work.folder / EMBEDDINGS
         into = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later

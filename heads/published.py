@@ -26,7 +26,8 @@ def published_classifier(
     classifier = encoder.classifier
     if classifier is None or not reads_cls(task, reader, form):
         return None
-    if reader == "bi" and encoder.pooling != "cls_before_pooler":
+    reads_states = encoder.pooling == "cls_before_pooler" and not len(encoder.steps)
+    if reader == "bi" and not reads_states:
         return None  # it was trained on [CLS] itself
     return classifier if classifier.out.out_features in fitting_labels(task) else None
 

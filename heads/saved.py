@@ -177,13 +177,13 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
         )
     precision = precision or run_options(run).get("precision", "auto")
     encoder = load_tuned(folder, device, precision, pooling).freeze()
-    hidden_size = encoder.model.config.hidden_size
-    head = build_head(task, reader, hidden_size, config.features, config.dropout)
+    features = FEATURES[reader](config.features)
+    size = features.size(encoder)
+    head = build_head(task, reader, size, config.features, config.dropout)
     load_module(head, read_file(path), path)
     # The activation of a published cross-encoder is no tensor: the file says which it is.
     if isinstance(head, STSClassifierHead):
         head.score_activation = about.get("activation", head.score_activation)
-    features = FEATURES[reader](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
 
 

@@ -278,8 +278,8 @@ class HeadTrainer:
         """Return a head with its initial weights, which are those of a training of its own."""
         config, task = head_task.config, head_task.record
         set_seed(config.seed)
-        hidden_size = self.encoder.model.config.hidden_size
-        head = build_head(task, head_task.reader, hidden_size, config.features, config.dropout)
+        size = FEATURES[head_task.reader](config.features).size(self.encoder)
+        head = build_head(task, head_task.reader, size, config.features, config.dropout)
         classifier = published_classifier(self.encoder, task, head_task.reader, config.features)
         if classifier is not None:
             load_classifier(head, classifier)

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 Tensors = dict[str, Tensor]
 DIGEST = "sha-256"  # in the metadata of a file
 HEAD = "cls.predictions."  # BERT's masked-language-model head
+SIMCSE_MLP = "mlp.dense."
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -38,7 +39,7 @@ def read_tensors(folder: CheckpointFolder, config: BertConfig | None = None) -> 
         CheckpointError: no weights, a missing shard, a truncated or foreign file, other sizes.
     """
     # From here on a weight has one name, whichever library and architecture wrote it.
-    tensors = _rename(tensors_in(folder))
+    tensors = _rename(tensors_in(folder.encoder))
     if config is not None:
         _check_sizes(tensors, config, folder)
     return tensors
@@ -160,8 +161,13 @@ def _check_sizes(tensors: Tensors, config: BertConfig, folder: CheckpointFolder)
 
 def _rename(tensors: Tensors) -> Tensors:
     """Give every tensor BERT's name, without prefix and TensorFlow's gamma; leave out buffers."""
-    renamed = {}
+    renamed, tensors_of_mlp = {}, {}
     for key, tensor in tensors.items():
+        key = key.removeprefix("module.")  # of a model that DataParallel held
+        if key.startswith(SIMCSE_MLP):
+            # SimCSE's training leaves its MLP over [CLS] so; a pooler beside it was not trained.
+            tensors_of_mlp[key.replace(SIMCSE_MLP, "pooler.dense.")] = tensor
+            continue
         for architecture in ARCHITECTURES.values():
             # bert.encoder.layer.0 ... -> encoder.layer.0 ..., lm_head.dense -> cls.predictions ...
             key = key.removeprefix(architecture.prefix)
@@ -170,7 +176,7 @@ def _rename(tensors: Tensors) -> Tensors:
         key = key.replace("LayerNorm.beta", "LayerNorm.bias")
         if key != "embeddings.position_ids":  # a constant that old releases stored
             renamed[key] = tensor
-    return renamed
+    return renamed | tensors_of_mlp
 
 
 def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:

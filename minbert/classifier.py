@@ -41,7 +41,7 @@ class BertClassifier(nn.Module):
 
 def stated_labels(folder: CheckpointFolder) -> int | None:
     """Return how many labels a checkpoint's own head has, None if it has no such head."""
-    raw = folder.config
+    raw = folder.encoder.config
     names = raw.get("architectures")
     if not isinstance(names, list) or not str(names[:1]).endswith("ForSequenceClassification']"):
         return None
@@ -60,7 +60,7 @@ def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifie
     labels, config = stated_labels(folder), folder.bert_config
     if labels is None:
         return None
-    classifier = BertClassifier(config.hidden_size, labels, _activation(folder, labels))
+    classifier = BertClassifier(config.hidden_size, labels, _activation(folder, labels)).float()
     head = {}
     for ours, theirs in zip(("dense.", "out."), config.architecture.classifier, strict=True):
         # bert.pooler.dense.weight was read as pooler.dense.weight: the encoder's prefix is gone.
@@ -79,11 +79,12 @@ def _activation(folder: CheckpointFolder, labels: int) -> str:
     stated = None
     if folder.has("modules.json"):
         stated = folder.config_sentence_transformers.get("activation_fn")
-    newer = folder.config.get("sentence_transformers")
+    raw = folder.encoder.config
+    newer = raw.get("sentence_transformers")
     if not stated and isinstance(newer, dict):
         stated = newer.get("activation_fn")
     elif not stated:
-        stated = folder.config.get("sbert_ce_default_activation_function")
+        stated = raw.get("sbert_ce_default_activation_function")
     # It runs no code of a model's author unless told to, and neither do we.
     if not str(stated).startswith("torch."):
         return "Sigmoid" if labels == 1 else "Identity"

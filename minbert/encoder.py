@@ -3,7 +3,8 @@
 `encode` takes the keywords of sentence-transformers' `SentenceTransformer`, whose evaluators, and
 programs written for it, use our encoder as it is.
 
-Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are kept.
+Legend: N, M texts, B sequences of a batch, H hidden_size, E dimensions of an embedding, which are H
+unless a Dense follows the pooling, D dimensions that are kept.
 """
 
 import copy
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
@@ -31,7 +32,9 @@ from minbert.folder import CheckpointFolder, write_json
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
-from minbert.sentence_format import load_dense, read_pooling, write_modules
+from minbert.prompts import Prompts
+from minbert.sentence_format import read_pooling, write_modules
+from minbert.steps import width_after
 from minbert.tokenizer import BertTokenizer, check_texts
 from runtime.device import (
     ONE_AT_A_TIME,
@@ -79,6 +82,8 @@ class SentenceEncoder:
         model, tokenizer: the two halves of the checkpoint.
         pooling: one of `minbert.config.POOLINGS`.
         stated_pooling: the pooling that the checkpoint states, or None.
+        steps: what follows the pooling (`minbert.steps`); its weights are never trained.
+        prompts: what may go before a text.
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
@@ -113,6 +118,9 @@ class SentenceEncoder:
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()
         self.tokenizer = tokenizer
+        # A model of one segment tells the texts of a pair apart by the separator between them.
+        tokenizer.second_type = min(tokenizer.second_type, model.config.type_vocab_size - 1)
+        self.steps, self.pooling, self.prompts = nn.Sequential(), pooling, Prompts()
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.classifier: BertClassifier | None = None
@@ -148,22 +156,26 @@ class SentenceEncoder:
         folder = CheckpointFolder.find(path_or_name)
         config = folder.bert_config
         stated = read_pooling(folder, pooling)
-        if pooling and stated.pooling and pooling != stated.pooling:
+        keeps = pooling in (None, stated.pooling)
+        if pooling and stated.pooling and not keeps:
+            dropped = "; the steps behind it are left out" if len(stated.steps) else ""
             logger.warning(
-                "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
+                "%s: states the pooling %s; %s is used, as asked%s",
+                *(folder, stated.pooling, pooling, dropped),
             )
-        now = "cls_before_pooler" if pooling and tuning else pooling
+        # What follows the stated pooling was trained with it; another goes without.
+        steps = stated.steps if keeps else nn.Sequential()
+        now = "cls_before_pooler" if pooling and tuning and not len(steps) else pooling
         tensors = read_tensors(folder, config)
         encoder = cls(
-            BertModel.from_tensors(config, tensors, folder),
+            BertModel.from_tensors(config, tensors | (stated.pooler or {}), folder),
             BertTokenizer.from_pretrained(folder),
             choose_pooling(now, stated.pooling),
             device,
             precision,
             normalize=stated.normalize,
         )
-        if stated.dense:
-            load_dense(stated.dense, encoder.model)
+        encoder.steps, encoder.prompts = steps.to(encoder.device), stated.prompts
         encoder.stated_pooling = stated.pooling
         encoder.classifier = read_classifier(folder, tensors)
         # As sentence-transformers does: its own settings first, then the tokenizer's.
@@ -172,12 +184,22 @@ class SentenceEncoder:
         return encoder
 
     def pool_by(self, pooling: str) -> None:
-        """Change the pooling from now on; CheckpointError for `cls` without a pooler."""
+        """Change the pooling from now on; CheckpointError for `cls` without a pooler.
+
+        Steps that follow the old pooling were trained with it; another goes without them.
+        """
         if pooling not in POOLINGS:
             raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
         if pooling == "cls" and self.model.pooler is None:
             raise CheckpointError("pooling 'cls' needs a pooler, which this checkpoint lacks")
+        if pooling != self.pooling:
+            self.steps = nn.Sequential()
         self.pooling = pooling
+
+    @property
+    def embedding_size(self) -> int:
+        """E, the numbers of an embedding."""
+        return width_after(self.steps, self.model.config.hidden_size)
 
     def tokenize(
         self,
@@ -188,7 +210,6 @@ class SentenceEncoder:
         """Tokenize texts or pairs, cut to `max_length` tokens (the encoder's own when None).
 
         Raises:
-            CheckpointError: pairs for a model with one segment only.
             UserError: no texts, or a length that the model has no positions for.
         """
         length = self.max_length if max_length is None else max_length
@@ -198,17 +219,18 @@ class SentenceEncoder:
                 f"max_length is {length!r}; expected an integer from 3 to {positions}, the number "
                 "of this encoder's positions"
             )
-        segments = self.model.config.type_vocab_size
-        if text_pairs is not None and segments <= self.tokenizer.second_type:
-            raise CheckpointError("this backbone has one segment only and cannot read pairs")
         when_cut = partial(CUT.add, max_length=int(length))
         return self.tokenizer(texts, text_pairs, int(length), when_cut)
 
     def embed(self, batch: PackedBatch) -> Tensor:
-        """Return pooled float32 embeddings (B, H) in the current mode, with gradient, unscaled."""
-        # (total_tokens,) token ids -> (total_tokens, H) states -> (B, H) embeddings. Under autocast
-        # the products are in `dtype`; sums, norms and what is returned stay float32.
-        batch = batch.to(self.device)
+        """Return float32 embeddings (B, E) in the current mode, with gradient, unscaled."""
+        # Under autocast the products are in `dtype`; the steps are computed in float32.
+        embeddings: Tensor = self.steps(self._pooled(batch.to(self.device)))
+        return embeddings
+
+    def _pooled(self, batch: PackedBatch) -> Tensor:
+        # (total_tokens,) token ids -> (total_tokens, H) states -> (B, H) embeddings. Sums, norms
+        # and what is returned stay float32.
         with autocast(self.device, self.dtype):
             if first_tokens_suffice(self.model, batch, self.pooling):
                 return first_token_embeddings(self.model, batch, self.pooling)
@@ -218,7 +240,7 @@ class SentenceEncoder:
     @property
     def averages(self) -> bool:
         """Whether an embedding is a mean of token states."""
-        return self.pooling.startswith("avg")
+        return self.pooling.startswith("avg") and not len(self.steps)
 
     def embed_beside_cls(self, batch: PackedBatch) -> Tensor:
         """Return what `embed` does and the last state of [CLS], of one forward pass: (B, 2, H)."""
@@ -294,11 +316,11 @@ class SentenceEncoder:
     def encode_texts(
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
-        """Return float32 embeddings (N, H) for `encode`, each distinct text computed once."""
+        """Return float32 embeddings (N, E) for `encode`, each distinct text computed once."""
         # {text: its row among the distinct ones}; N texts may be many fewer distinct ones.
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
-        embeddings = np.empty((len(distinct), self.model.config.hidden_size), np.float32)
+        embeddings = np.empty((len(distinct), self.embedding_size), np.float32)
         self.embed_all(
             sequences, embeddings, batch_tokens=batch_tokens, show_progress=show_progress
         )
@@ -321,6 +343,7 @@ class SentenceEncoder:
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
         prompt: str | None = None,
+        prompt_name: str | None = None,
         precision: str | None = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
@@ -335,11 +358,12 @@ class SentenceEncoder:
             batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
             show_progress, show_progress_bar: None shows a bar where stderr is a terminal.
             batch_size: no pass holds more tokens than this many texts of `max_length`.
-            prompt: put before every text.
+            prompt: put before every text, in place of the default one; "" for none.
+            prompt_name: the same, by its name in the checkpoint (`prompts.by_name`).
             precision: `float32`, or `binary` and `ubinary`: one bit per dimension, eight to a byte.
             convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
             normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
-            truncate_dim: D, dimensions that are kept; None keeps all H.
+            truncate_dim: D, dimensions that are kept; None keeps all E.
             others: further keywords of sentence-transformers; each must be None, or say what the
                 encoder has anyway.
 
@@ -368,7 +392,7 @@ class SentenceEncoder:
         show = show_progress if show_progress_bar is None else show_progress_bar
 
         # A generator of texts may wait for other threads: the lock is taken behind it.
-        listed = _listed(texts, prompt)
+        listed = _listed(texts, self.prompts.choose(prompt, prompt_name))
         with ONE_AT_A_TIME:
             embeddings = self.encode_texts(listed, tokens, show)
         embeddings = embeddings[:, :truncate_dim]  # (N, D)
@@ -383,8 +407,18 @@ class SentenceEncoder:
         tensor = torch.from_numpy(result).to(self.device)
         return tensor if convert_to_tensor or isinstance(texts, str) else list(tensor)
 
-    # Retrieval evaluators ask for these two; without prompts both sides are encoded alike.
-    encode_query = encode_document = encode
+    def encode_query(self, texts: str | Iterable[str], *args: Any, **keywords: Any) -> Any:
+        """Encode queries: as `encode`, with the checkpoint's prompt "query" unless one is given."""
+        return self._encode_as("query", texts, *args, **keywords)
+
+    def encode_document(self, texts: str | Iterable[str], *args: Any, **keywords: Any) -> Any:
+        """Encode what queries find: as `encode`, with the prompt "document" unless one is given."""
+        return self._encode_as("document", texts, *args, **keywords)
+
+    def _encode_as(self, name: str, texts: str | Iterable[str], *args: Any, **keywords: Any) -> Any:
+        if keywords.get("prompt") is None and keywords.get("prompt_name") is None:
+            keywords["prompt_name"] = name
+        return self.encode(texts, *args, **keywords)
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
@@ -429,7 +463,15 @@ class SentenceEncoder:
             self.tokenizer.save(folder, self.model.config.num_positions)
             if notes is not None:
                 write_json(folder / "training.json", notes)
-            write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
+            write_modules(
+                folder,
+                self.model,
+                self.pooling,
+                self.normalize,
+                self.max_length,
+                self.steps,
+                self.prompts,
+            )
 
     def fingerprint(self, weights: str | None = None) -> str:
         """Return a SHA-256 of what decides the embeddings: weights, tokenizer, pooling, dtype.
@@ -438,22 +480,26 @@ class SentenceEncoder:
         """
         # Whatever is not listed may change without a cached embedding becoming wrong.
         config = self.model.config
-        return digest(
-            {
-                "format": FORMAT,
-                "weights": weights or tensors_digest(self.model.state_dict()),
-                "tokenizer": self.tokenizer.fingerprint(),
-                "attention heads": config.num_attention_heads,
-                "layer norm": config.layer_norm_eps,
-                "activation": config.hidden_act,
-                "first position": config.first_position,
-                "pooling": self.pooling,
-                "max length": int(self.max_length),
-                "dtype": str(self.dtype),
-                "int8": self.int8 is not None,
-                "device": self.device.type,
-            }
-        )
+        made_of = {
+            "format": FORMAT,
+            "weights": weights or tensors_digest(self.model.state_dict()),
+            "tokenizer": self.tokenizer.fingerprint(),
+            "attention heads": config.num_attention_heads,
+            "layer norm": config.layer_norm_eps,
+            "activation": config.hidden_act,
+            "first position": config.first_position,
+            "pooling": self.pooling,
+            "max length": int(self.max_length),
+            "dtype": str(self.dtype),
+            "int8": self.int8 is not None,
+            "device": self.device.type,
+        }
+        # Most encoders have neither.
+        if len(self.steps):
+            made_of["steps"] = [str(self.steps), tensors_digest(self.steps.state_dict())]
+        if self.prompts.stated:
+            made_of["prompts"] = self.prompts.stated
+        return digest(made_of)
 
 
 def _scale(embeddings: np.ndarray) -> None:
@@ -468,7 +514,7 @@ def _signs(embeddings: np.ndarray, dtype: type[np.integer]) -> np.ndarray:
     return (packed.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
 
 
-def _listed(texts: str | Iterable[str], prompt: str | None) -> list[str]:
+def _listed(texts: str | Iterable[str], prompt: str) -> list[str]:
     """Return the texts, prompts before them, as a list; UserError for what is no text."""
     if isinstance(texts, str):
         texts = [texts]

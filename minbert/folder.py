@@ -2,17 +2,26 @@
 
 Every JSON file is read when it is first asked for, and only then. The steps of a
 sentence-transformers model, which modules.json lists, lie in folders of their own inside this one,
-with a config.json and weights again.
+with a config.json and weights again. Its first step is the encoder, which is usually in this folder
+itself.
 """
 
 import json
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from minbert.config import BertConfig, CheckpointError
 from minbert.hub import INDEX, find_checkpoint
 from runtime.files import read_json, read_object
+
+# The names of an encoder's step; the first releases had one for each architecture.
+ENCODERS = ("Transformer", "BERT", "RoBERTa", "XLMRoBERTa")
+# Where sentence-transformers looks for the length of an encoder and its case, in this order.
+SENTENCE_CONFIGS = tuple(
+    f"sentence_{name}_config.json"
+    for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
 
 
 def _content(name: str) -> "cached_property[dict[str, Any]]":
@@ -37,7 +46,6 @@ class CheckpointFolder:
     tokenizer_config = _content("tokenizer_config.json")
     special_tokens_map = _content("special_tokens_map.json")
     added_tokens = _content("added_tokens.json")
-    sentence_bert_config = _content("sentence_bert_config.json")
     config_sentence_transformers = _content("config_sentence_transformers.json")
     training = _content("training.json")  # our notes on how the weights were made
 
@@ -67,24 +75,85 @@ class CheckpointFolder:
         return read_object(self.path / "config.json", CheckpointError)
 
     @cached_property
+    def encoder(self) -> "CheckpointFolder":
+        """The folder with the encoder and its tokenizer: this one, or that of the first step."""
+        first = self.steps[0] if self.steps else None
+        if first is None or first.name not in ENCODERS or first.folder.path == self.path:
+            return self
+        return first.folder
+
+    @cached_property
     def bert_config(self) -> BertConfig:
-        """The sizes of the encoder, of config.json."""
-        path = self.path / "config.json"
-        if not self.has("config.json"):
+        """The sizes of the encoder, of its config.json."""
+        folder = self.encoder
+        path = folder.path / "config.json"
+        if not folder.has("config.json"):
             raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
-        return BertConfig.from_dict(self.config, path)
+        changed = self.sentence_arguments("config_kwargs", "config_args")
+        return BertConfig.from_dict(folder.config | changed, path)
+
+    @cached_property
+    def sentence_config(self) -> tuple[str, dict[str, Any]]:
+        """How sentence-transformers reads texts: a file of the encoder's folder, and what it says.
+
+        It looks for the file only where there is a modules.json.
+        """
+        folder = self.encoder
+        for name in SENTENCE_CONFIGS if self.steps else ():
+            path = folder.path / name
+            if folder.has(name) and (content := read_object(path, CheckpointError)):
+                return str(path), content
+        return "", {}
+
+    def sentence_arguments(self, *names: str) -> dict[str, Any]:
+        """Return arguments that `sentence_config` hands on, by the new or the old name of them."""
+        path, content = self.sentence_config
+        for name in names:
+            if arguments := content.get(name):
+                if not isinstance(arguments, dict):
+                    raise CheckpointError(
+                        f"{path}: {name} is {arguments!r:.60}; expected an object"
+                    )
+                return arguments
+        return {}
+
+    @cached_property
+    def tokenizer_settings(self) -> dict[str, Any]:
+        """What tokenizer_config.json says, and sentence-transformers' file over it."""
+        arguments = self.sentence_arguments("processor_kwargs", "tokenizer_args")
+        return self.encoder.tokenizer_config | arguments
 
     @cached_property
     def steps(self) -> "list[Step]":
-        """The steps that modules.json lists, in its order."""
-        modules = read_json(self.path / "modules.json", CheckpointError)
-        return [
-            Step(
-                module["type"].rpartition(".")[2],
-                CheckpointFolder(self.path / str(module["path"])),
-            )
-            for module in modules
-        ]
+        """The steps that modules.json lists, in its order; none if there is no such file."""
+        if not self.has("modules.json"):
+            return []
+        path = self.path / "modules.json"
+        modules = read_json(path, CheckpointError)
+        steps = []
+        for module in modules if isinstance(modules, list) else [None]:
+            stated = module if isinstance(module, dict) else {}
+            name, place = stated.get("type"), stated.get("path")
+            if not isinstance(name, str) or not isinstance(place, str):
+                raise CheckpointError(
+                    f"{path}: not a list of sentence-transformers' steps with their type and path"
+                )
+            steps.append(Step(_step_name(name), CheckpointFolder(self.path / _inside(place, path))))
+        return steps
+
+
+def _step_name(type_name: str) -> str:
+    """Return the class of a step; of other packages than sentence-transformers, with its module."""
+    package, _, rest = type_name.partition(".")
+    return rest.rpartition(".")[2] if package == "sentence_transformers" else type_name
+
+
+def _inside(place: str, path: Path) -> str:
+    """Return the path of a step's folder; CheckpointError if it leads out of the checkpoint's."""
+    windows = PureWindowsPath(place)
+    if PurePosixPath(place).is_absolute() or windows.anchor or ".." in windows.parts:
+        raise CheckpointError(f"{path}: path {place!r:.60} leads out of the checkpoint's folder")
+    return place
 
 
 class Step(NamedTuple):

@@ -23,9 +23,7 @@ SMALL_FILES = [
     "*.json",
     "vocab.txt",
     "merges.txt",
-    "?_Pooling/*",
-    "?_WeightedLayerPooling/*",
-    "2_Dense/*",
+    "[0-9]_*/*",  # its steps, of which the first may be the encoder
 ]
 
 
@@ -80,8 +78,12 @@ def _from_cache(name: str) -> Path | None:
         folder = Path(snapshot_download(name, local_files_only=True))
     except (OSError, ValueError):
         return None
-    whole = any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
-    return folder if whole and (folder / "config.json").is_file() else None
+    # Old checkpoints of sentence-transformers have the encoder in a folder of its own.
+    for place in (folder, *folder.glob("0_*")):
+        whole = any((place / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
+        if whole and (place / "config.json").is_file():
+            return folder
+    return None
 
 
 def _from_hub(name: str) -> Path:
@@ -91,7 +93,8 @@ def _from_hub(name: str) -> Path:
 
     try:
         folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, "model*.safetensors"]))
-        if not any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX)):
+        places = (folder, *folder.glob("0_*"))
+        if not any((p / weights).is_file() for p in places for weights in (SAFETENSORS, INDEX)):
             folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, PICKLE]))
         if not (folder / "modules.json").is_file():
             with suppress(EntryNotFoundError):

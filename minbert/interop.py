@@ -56,7 +56,7 @@ def as_mteb(
                     "name": name,
                     "revision": encoder.fingerprint(),
                     "n_parameters": sum(p.numel() for p in encoder.model.parameters()),
-                    "embed_dim": encoder.model.config.hidden_size,
+                    "embed_dim": encoder.embedding_size,
                     "max_tokens": encoder.max_length,
                     "similarity_fn_name": ScoringFunction.COSINE,
                     "use_instructions": False,
@@ -66,13 +66,15 @@ def as_mteb(
             )
 
         def encode(self, inputs: Any, *, prompt_type: Any = None, **keywords: Any) -> Any:
+            side = getattr(prompt_type, "value", prompt_type)
             if keywords.get("precision") not in (None, "float32"):
                 raise UserError("as_mteb: MTEB would compare packed bits; use precision='float32'")
-            # Where a text comes from, and whether it is a query, changes nothing: no prompts.
+            # Where a text comes from changes nothing; a query may have a prompt.
             for word in ("task_metadata", "hf_split", "hf_subset"):
                 keywords.pop(word, None)
             texts = [text for batch in inputs for text in batch["text"]]
-            return encoder.encode(texts, **keywords)
+            by_side = {"query": encoder.encode_query, "document": encoder.encode_document}
+            return by_side.get(side, encoder.encode)(texts, **keywords)
 
     return MinbertForMTEB()
 

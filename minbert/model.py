@@ -234,7 +234,8 @@ class BertModel(nn.Module):
         cls, config: BertConfig, tensors: Tensors, folder: CheckpointFolder
     ) -> "BertModel":
         """Build a model of the weights that `read_tensors` found in a checkpoint's folder."""
-        model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
+        # In float32, whatever type a program has made its default.
+        model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors).float()
         load_encoder(model, tensors, folder)
         return model.eval()
 

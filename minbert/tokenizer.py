@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE, WordPiece
-from tokenizers.normalizers import BertNormalizer
+from tokenizers.normalizers import BertNormalizer, Lowercase
+from tokenizers.normalizers import Sequence as NormalizerSequence
 from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
 from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
@@ -37,8 +38,16 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 # transformers' names of BERT's tokenizer; a checkpoint that names none has it.
 BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast")
+# Further classes, without their Fast, that do what their files say: as BERT's, as RoBERTa's, or as
+# tokenizer.json. Others cut texts in ways that no file describes, such as MeCab's.
+OF_VOCAB = ("Bert", "DistilBert", "Electra", "MobileBert")
+OF_MERGES = ("Roberta", "Bart")
+OF_FILE = ("PreTrained", "XLMRoberta", "Camembert")
+TOKEN_SETTINGS = ("unk_token", "cls_token", "sep_token", "mask_token", "pad_token")
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
 CHUNK, CHUNK_CHARACTERS = 4096, 2**19
+# An uncased vocabulary has hardly a piece with capital letters; a cased one more than a hundredth.
+CASED_SHARE = 100
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, no Unicode by itself
 
 
@@ -96,9 +105,10 @@ class BertTokenizer:
             CheckpointError: no tokenizer files there, or files of a tokenizer of another kind.
         """
         folder = CheckpointFolder.find(path_or_name)
-        settings = folder.tokenizer_config
-        _check_settings(settings, folder.path / "tokenizer_config.json")
-        source, backend = _read_backend(folder)
+        settings, home = folder.tokenizer_settings, folder.encoder
+        _check_settings(settings, home.path / "tokenizer_config.json")
+        source, backend = _read_backend(home, settings)
+        _lower_first(backend, folder)
         length = settings.get("model_max_length")
         tokenizer = cls(
             backend,
@@ -107,7 +117,11 @@ class BertTokenizer:
             # transformers writes 10^30 for "not known".
             None if length is None or length >= 1e9 else int(length),
         )
-        sizes_known = folder.has("config.json") and "vocab_size" in folder.config
+        _check_special_tokens(tokenizer, home.special_tokens_map | settings, source)
+        # Without token types transformers gives both texts of a pair the first one's.
+        if "token_type_ids" not in (settings.get("model_input_names") or ["token_type_ids"]):
+            tokenizer.second_type = 0
+        sizes_known = home.has("config.json") and "vocab_size" in home.config
         if source.name == "vocab.txt" and sizes_known:
             tokenizer._check_fits(source, folder.bert_config)
         return tokenizer
@@ -221,6 +235,8 @@ class BertTokenizer:
             lines = (f"{piece}\n" for piece in sorted(ids, key=ids.__getitem__))
             (folder / "vocab.txt").write_text("".join(lines), "utf-8")
             config = {"tokenizer_class": "BertTokenizer", **casing}
+            if not self.second_type:
+                config["model_input_names"] = ["input_ids", "attention_mask"]
         else:
             # Under these settings transformers reads tokenizer.json as it is. Its own classes of
             # BERT, RoBERTa and XLM-R build another backend from parts of the file.
@@ -351,18 +367,29 @@ def _check_settings(settings: dict[str, Any], path: Path) -> None:
         ("strip_accents", lambda value: isinstance(value, bool | None), "true, false or null"),
         ("truncation_side", lambda value: value in (None, "right", "left"), "right or left"),
         ("model_max_length", is_length, "3 or more"),
+        ("model_input_names", lambda value: isinstance(value, list | None), "a list"),
+        ("auto_map", lambda value: isinstance(value, dict | None), "an object"),
+        ("additional_special_tokens", lambda value: isinstance(value, list | None), "a list"),
+        (
+            "extra_special_tokens",
+            lambda value: isinstance(value, list | dict | None),
+            "a list or an object",
+        ),
     ):
         if name in settings and not fits(settings[name]):
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
 
 
-def _read_backend(folder: CheckpointFolder) -> tuple[Path, Tokenizer]:
+def _read_backend(folder: CheckpointFolder, settings: dict[str, Any]) -> tuple[Path, Tokenizer]:
     """Return the file that holds a folder's vocabulary, and the tokenizer made of it."""
-    settings = folder.tokenizer_config
     fast, vocab = folder.path / "tokenizer.json", folder.path / "vocab.txt"
+    files = ["tokenizer.json", "vocab.txt", *(["vocab.json"] if folder.has("merges.txt") else [])]
+    _check_class(folder, settings, next((name for name in files if folder.has(name)), ""))
     if folder.has("tokenizer.json"):
         with refusing(str(fast)):
-            backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
+            content = fast.read_text(encoding="utf-8")
+            _check_parts(json.loads(content))
+            backend = Tokenizer.from_str(content)
         if settings.get("tokenizer_class") in BERT_CLASSES:
             _normalize_as_stated(backend, settings, fast)
         if folder.has("vocab.txt") and isinstance(backend.model, WordPiece):
@@ -391,6 +418,82 @@ def _read_backend(folder: CheckpointFolder) -> tuple[Path, Tokenizer]:
                 f"is piece {known} of this vocabulary"
             )
     return source, backend
+
+
+def _check_class(folder: CheckpointFolder, settings: dict[str, Any], file: str) -> None:
+    """Refuse a tokenizer whose class does something else than its file says."""
+    in_config = folder.config.get("tokenizer_class") if folder.has("config.json") else None
+    name = settings.get("tokenizer_class") or in_config
+    known = {"vocab.txt": OF_VOCAB, "vocab.json": OF_MERGES}.get(
+        file, (*OF_VOCAB, *OF_MERGES, *OF_FILE)
+    )
+    written_by_5 = name == "TokenizersBackend" and file == "tokenizer.json"  # transformers 5
+    if name is None and "AutoTokenizer" in (settings.get("auto_map") or {}):
+        name = settings["auto_map"]["AutoTokenizer"]  # the author's own program
+    stem = str(name).removesuffix("Fast").removesuffix("Tokenizer")
+    if name is not None and file and stem not in known and not written_by_5:
+        raise CheckpointError(
+            f"{folder}: tokenizer_class is {name!r:.80}, which is more than {file} says; supported "
+            f"with it are {', '.join(f'{known_name}Tokenizer' for known_name in known)}"
+        )
+
+
+def _check_parts(content: dict[str, Any]) -> None:
+    """Raise ValueError for a tokenizer.json that makes the library panic, or fail much later."""
+    model, processor = content["model"], content.get("post_processor") or {}
+    unknown = model.get("unk_token")
+    if unknown is not None and unknown not in model["vocab"]:
+        raise ValueError(f"unk_token {unknown!r:.60} is not in its vocabulary")
+    for part in processor.get("processors") or [processor]:
+        if part.get("type") == "TemplateProcessing":
+            pieces = [*part["single"], *part["pair"]]
+            named = {piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece}
+            for token in sorted(named):
+                entry = part["special_tokens"].get(token) or {}
+                if not entry.get("ids") or len(entry["ids"]) != len(entry["tokens"]):
+                    raise ValueError(f"its post_processor does not say what {token!r:.60} is")
+
+
+def _check_special_tokens(
+    tokenizer: "BertTokenizer", settings: dict[str, Any], source: Path
+) -> None:
+    """Refuse special tokens that transformers would use in place of the vocabulary's usual ones.
+
+    Further ones of the vocabulary are found as a whole in a text from now on, as in transformers.
+    """
+
+    def content(token: Any) -> Any:
+        return token.get("content") if isinstance(token, dict) else token
+
+    backend = tokenizer.backend
+    cls, sep, mask, pad = tokenizer.names
+    usual = dict(zip(TOKEN_SETTINGS[1:], (cls, sep, mask, pad), strict=True))
+    usual["unk_token"] = "[UNK]" if tokenizer.names == BERT_NAMES else "<unk>"
+    for name, token in usual.items():
+        stated = content(settings.get(name))
+        if stated not in (None, token):
+            raise CheckpointError(
+                f"{source}: {name} is {stated!r:.60} in tokenizer_config.json or "
+                f"special_tokens_map.json; only {token} is supported"
+            )
+    more = settings.get("additional_special_tokens") or settings.get("extra_special_tokens") or []
+    for token in map(content, more.values() if isinstance(more, dict) else more):
+        if not isinstance(token, str) or backend.token_to_id(token) is None:
+            raise CheckpointError(
+                f"{source}: the additional special token {token!r:.60} is not in the vocabulary"
+            )
+        backend.add_special_tokens([token])
+
+
+def _lower_first(backend: Tokenizer, folder: CheckpointFolder) -> None:
+    """Lower-case texts first if sentence-transformers' file says so, as it does."""
+    path, settings = folder.sentence_config
+    lower = settings.get("do_lower_case", False)
+    if not isinstance(lower, bool):
+        raise CheckpointError(f"{path}: do_lower_case is {lower!r:.60}; expected true or false")
+    held = backend.normalizer
+    if lower and not (isinstance(held, BertNormalizer) and held.lowercase):
+        backend.normalizer = NormalizerSequence([Lowercase(), *([held] if held else [])])
 
 
 def _bert_normalizer(settings: dict[str, Any]) -> BertNormalizer:
@@ -459,6 +562,7 @@ def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
     for token in SPECIAL_TOKENS:
         if token not in ids:
             raise CheckpointError(f"{vocab}: has no line {token}; not a BERT vocabulary")
+    _check_pieces(ids, settings, vocab)
     backend = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
     backend.normalizer = _bert_normalizer(settings)
     backend.pre_tokenizer = BertPreTokenizer()
@@ -469,6 +573,24 @@ def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
         special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
     )
     return backend
+
+
+def _check_pieces(ids: dict[str, int], settings: dict[str, Any], vocab: Path) -> None:
+    """Refuse sentencepiece's pieces; tell of cased ones if nothing says how texts are cased."""
+    marked = sum(piece.startswith("\u2581") for piece in ids)
+    if marked > sum(piece.startswith("##") for piece in ids):
+        raise CheckpointError(
+            f"{vocab}: {marked} pieces begin with \u2581, as sentencepiece's do; only BERT's own "
+            "tokenizer reads a vocab.txt"
+        )
+    cased = sum(piece != piece.lower() and piece[0] not in "[<" for piece in ids)
+    if cased > len(ids) / CASED_SHARE and "do_lower_case" not in settings:
+        logger.warning(
+            "%s: %d pieces have capital letters, and nothing says how texts are cased; they are "
+            'lower-cased, as in transformers; for a cased model, write {"do_lower_case": false} '
+            "into tokenizer_config.json",
+            *(vocab, cased),
+        )
 
 
 def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Tokenizer:

@@ -6,7 +6,7 @@
 
 meta.json is written last: a query sees the index before a command or after it, and an interrupted
 command finds the parts that it had finished.
-Legend: N texts, n of a part, H hidden_size.
+Legend: N texts, n of a part, H dimensions of an embedding.
 """
 
 import json
@@ -223,7 +223,7 @@ def make_index(options: IndexOptions) -> None:
     encoder = open_encoder(name, pooling, options.device, options.precision)
     if Path(name).expanduser().is_dir():
         name = str(Path(name).expanduser().resolve())  # a query may come from another folder
-    made_by = Meta(name, pooling, identity(encoder), encoder.model.config.hidden_size)
+    made_by = Meta(name, pooling, identity(encoder), encoder.embedding_size)
     lines_before = old.last_line if old and options.append else 0
     rows = read_rows(options.file, options.ids, lines_before)
     with progress("index", _num_lines(options.file), "text") as bar:
@@ -335,7 +335,9 @@ class Builder:
     def _encode(self, rows: list[Row]) -> np.ndarray:
         """Return (n, H) float32 of length 1."""
         texts = [row.text for row in rows]
-        vectors = self.encoder.encode(texts, show_progress=False, normalize_embeddings=True)
+        vectors = self.encoder.encode_document(
+            texts, show_progress=False, normalize_embeddings=True
+        )
         if not np.isfinite(vectors).all():
             raise CheckpointError(f"{self.made_by.backbone}: gives vectors that are not finite")
         return np.asarray(vectors)

@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -76,11 +77,14 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
     with progress("mine", len(anchors), "anchor") as bar:
         for start in range(0, len(anchors), ANCHORS):
             chunk = anchors[start : start + ANCHORS]
-            texts = [*chunk, *(text for anchor in chunk for text in pairs[anchor])]
-            vectors = encoder.encode(texts, show_progress=False, normalize_embeddings=True)
-            vectors_of_positives = iter(vectors[len(chunk) :].astype(np.float64))
-            nearest = zip(*top_k(vectors[: len(chunk)], index.blocks, depth), strict=True)
-            for anchor, vector, (cosines, numbers) in zip(chunk, vectors, nearest, strict=False):
+            how: dict[str, Any] = {"show_progress": False, "normalize_embeddings": True}
+            vectors = encoder.encode_query(chunk, **how)
+            positives_of_chunk = [text for anchor in chunk for text in pairs[anchor]]
+            vectors_of_positives = iter(
+                encoder.encode_document(positives_of_chunk, **how).astype(np.float64)
+            )
+            nearest = zip(*top_k(vectors, index.blocks, depth), strict=True)
+            for anchor, vector, (cosines, numbers) in zip(chunk, vectors, nearest, strict=True):
                 positives = pairs[anchor]
                 # The least similar of them, to be on the safe side.
                 positive = min(float(next(vectors_of_positives) @ vector) for _ in positives)

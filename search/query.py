@@ -40,7 +40,7 @@ def answer(options: QueryOptions) -> None:
     seconds, count = 0.0, 0
     for queries in _queries(options):
         started = time.perf_counter()
-        vectors = encoder.encode(queries, show_progress=False, normalize_embeddings=True)
+        vectors = encoder.encode_query(queries, show_progress=False, normalize_embeddings=True)
         for query, cosines, numbers in zip(
             queries, *top_k(vectors, index.blocks, depth), strict=True
         ):

@@ -21,8 +21,8 @@ def print_threshold(options: ThresholdOptions) -> None:
     encoder = index.encoder(options.device, "auto")
     numbers: dict[str, int] = {}
     rows = np.array([[numbers.setdefault(t, len(numbers)) for t in pair.texts] for pair in pairs])
-    # Every text once: (texts, H).
-    vectors = encoder.encode(list(numbers), normalize_embeddings=True)
+    # Every text once, as the index has it: (texts, H).
+    vectors = encoder.encode_document(list(numbers), normalize_embeddings=True)
     scores = cosines(vectors, vectors, rows)  # (N,)
     found = find_threshold(pairs, scores, options.precision, str(options.file))
     print(found.table(reason(options.precision)))

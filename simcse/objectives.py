@@ -56,7 +56,12 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
     SimCSE's MLP over [CLS] is a fresh dense + tanh (Gao et al. 2021, section 6.3, "pooler"): it
     starts from random weights, not from BERT's next-sentence pooler. Supervised models keep it, so
     it *becomes* the encoder's pooler; unsupervised ones drop it after training (`mlp`).
+
+    An encoder whose pooling is followed by steps of its own keeps both; its weights change, those
+    of the steps do not.
     """
+    if len(encoder.steps) and config.pooling in (None, encoder.pooling):
+        return nn.Identity()
     pooling = choose_pooling(config.pooling, encoder.stated_pooling, tuning=True)
     # The MLP belongs to [CLS]; the averages go into the loss as they are (paper, section 6.3).
     if pooling != "cls" or config.mlp == "never":
@@ -159,7 +164,7 @@ class Distillation(Siamese):
 
     def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig, width: int):
         super().__init__(encoder, config)
-        self.map = nn.Linear(encoder.model.config.hidden_size, width)  # H to D
+        self.map = nn.Linear(encoder.embedding_size, width)  # H to D
 
     @classmethod
     def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
@@ -224,7 +229,8 @@ TEACHER = Objective("teacher", "wiki1m", iter_sentences, single, partial(Distill
 
 def teacher_objective(teacher: Teacher) -> Objective:
     """Return the objective of learning from this teacher."""
-    return replace(TEACHER, form=partial(Distillation, width=teacher.hidden_size), teacher=teacher)
+    form = partial(Distillation, width=teacher.embedding_size)
+    return replace(TEACHER, form=form, teacher=teacher)
 
 
 def check_settings(model: BertConfig, config: SimCSEConfig) -> None:

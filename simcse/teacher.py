@@ -1,6 +1,6 @@
 """The teacher of a distillation: a large encoder, and its embeddings of a file, computed once.
 
-Legend: n sentences, D the teacher's hidden_size.
+Legend: n sentences, D the dimensions of the teacher's embeddings.
 """
 
 from dataclasses import dataclass
@@ -42,8 +42,8 @@ class Teacher:
         )
 
     @property
-    def hidden_size(self) -> int:
-        return self.encoder.model.config.hidden_size  # D
+    def embedding_size(self) -> int:
+        return self.encoder.embedding_size  # D
 
     @cached_property
     def fingerprint(self) -> str:

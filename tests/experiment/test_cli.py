@@ -104,7 +104,6 @@ WRONG = {
         ("--pretrain ct: no file none.txt; give --unsup-data FILE",),
     ),
     "cut weights": (lambda c, d, f: with_cut_weights(c, f / "bert"), ("bert",)),
-    "one segment": (lambda c, d, f: of_one_segment(c, f / "bert"), ("one segment only",)),
     "no pooler": (lambda c, d, f: without_pooler(c, f / "bert"), ("needs a pooler",)),
     "no head": (
         lambda c, d, f: ["--tune", "none", "--encoder", "cross"],
@@ -161,3 +160,9 @@ def test_wrong_flags_are_refused_with_exit_2(flags, capsys):
     with pytest.raises(SystemExit) as stopped:
         run_multitask.main(flags)
     assert stopped.value.code == 2 and "error: " in capsys.readouterr().err
+
+
+def test_a_backbone_of_one_segment_reads_pairs(tiny_checkpoint, start, tmp_path):
+    """As RoBERTa with BERT's tokenizer has it: the separator alone is between the texts."""
+    flags = [str(flag) for flag in of_one_segment(tiny_checkpoint, tmp_path / "bert")]
+    assert start(tmp_path / "run", *flags, "--task", "sts") == 0

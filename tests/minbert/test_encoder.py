@@ -135,12 +135,19 @@ def test_encoding_gives_memory_back_after_many_batches_only(tiny_encoder, monkey
     assert [released(batches) for batches in (1, 3, 4, 7, 9)] == [0, 0, 1, 2, 3]
 
 
-def test_pairs_need_two_segments(tiny_checkpoint, tiny_config):
+def test_a_model_of_one_segment_reads_pairs_without_token_types(
+    tiny_checkpoint, tiny_config, tmp_path
+):
     single = BertModel(type(tiny_config)(**{**tiny_config.__dict__, "type_vocab_size": 1}))
     encoder = SentenceEncoder(single, BertTokenizer.from_pretrained(tiny_checkpoint))
-    assert encoder.encode(["the cat"]).shape == (1, 32)
-    with pytest.raises(CheckpointError, match="one segment"):
-        encoder.tokenize(["the cat"], ["a dog"])
+    pairs = encoder.tokenize(["the cat"], ["a dog"])
+    assert not pairs.pack([0]).token_type_ids.any() and pairs.first_lengths.tolist() == [4]
+    encoder.save(tmp_path / "saved")
+    again = SentenceEncoder.from_pretrained(tmp_path / "saved")
+    assert again.tokenizer.second_type == 0
+    transformers = pytest.importorskip("transformers", reason="the reference")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert list(theirs("the cat", "a dog")) == ["input_ids", "attention_mask"]
 
 
 def test_tokenizer_and_model_of_different_checkpoints_are_refused(tiny_checkpoint, tiny_config):
@@ -250,7 +257,8 @@ def test_similarities_equal_sentence_transformers(shape, own, theirs):
     [
         ({"precision": "int8"}, "precision is 'int8'; expected one of float32, binary, ubinary"),
         ({"output_value": "token_embeddings"}, "output_value='token_embeddings' is not supported"),
-        ({"prompt_name": "query"}, "prompt_name='query' is not supported; leave it out"),
+        ({"prompt_name": "corpus"}, "no prompt is named 'corpus'; there are 'query', 'document'"),
+        ({"prompt": 3}, "prompt is 3; expected a text"),
         ({"device": "cuda"}, "device='cuda' is not supported"),
         ({"chunk_size": 3}, "chunk_size=3 is not supported"),
         ({"batch_size": 0}, "batch_size is 0"),

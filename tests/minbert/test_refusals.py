@@ -125,12 +125,43 @@ def without_the_special_tokens(backend):
 
 
 def one_step_more(name):
-    return parts(lambda steps: steps.append({**steps[-1], "type": f"models.{name}"}))
+    def add(steps):
+        steps.append({**steps[-1], "type": f"sentence_transformers.models.{name}"})
+
+    return parts(add)
 
 
 def bytes_of(vocab, merges):
     """Return the faults that leave a byte-level vocabulary."""
-    return {FAST: None, VOCAB: None, "vocab.json": vocab, "merges.txt": merges}
+    no_class = {"tokenizer_class": None}
+    return {FAST: None, VOCAB: None, SETTINGS: no_class, "vocab.json": vocab, "merges.txt": merges}
+
+
+def one_step(**values):
+    return parts(lambda steps: steps[-1].update(values))
+
+
+def dense(**values):
+    return {"2_Dense/config.json": values}
+
+
+def dense_tensors(changed):
+    def change_them(path):
+        tensors = load_file(path)
+        changed(tensors)
+        save_file(tensors, path)
+
+    return {"2_Dense/model.safetensors": change_them}
+
+
+def no_special_token(backend):
+    backend["post_processor"]["special_tokens"]["[SEP]"]["ids"] = []
+
+
+def of_sentencepiece(pieces):
+    """Return the pieces as sentencepiece has them: the beginning of a word is marked."""
+    marked = [p[2:] if p.startswith("##") else f"\u2581{p}" for p in pieces[5:]]
+    return [*pieces[:5], *(f"{p}{n}" if p in marked[:n] else p for n, p in enumerate(marked))]
 
 
 def settings(**values):
@@ -216,7 +247,40 @@ OF_TOKENIZERS = [
     ({FAST: parts(types_of_seven)}, "tokenizer.json: token types"),
     ({FAST: parts(without_a_mask)}, "tokenizer.json: the vocabulary has no [MASK]"),
     # This makes the library's Rust side panic, which is no Exception.
-    ({FAST: parts(without_the_special_tokens)}, "tokenizer.json: not a usable tokenizer"),
+    ({FAST: parts(without_the_special_tokens)}, "its post_processor does not say what '[CLS]' is"),
+    ({FAST: parts(no_special_token)}, "tokenizer.json: not a usable tokenizer (its post_processor"),
+    ({FAST: b"[]"}, "tokenizer.json: not a usable tokenizer"),
+    (
+        {FAST: parts(lambda backend: backend["model"].update(unk_token="[unk]"))},
+        "tokenizer.json: not a usable tokenizer (unk_token '[unk]' is not in its vocabulary)",
+    ),
+    # What transformers would obey, and this tokenizer does not do.
+    (settings(cls_token="[SEP]"), "cls_token is '[SEP]' in tokenizer_config.json or special_tok"),
+    (old_settings(unk_token="the"), "unk_token is 'the'"),
+    (old_settings(mask_token={"content": "<mask>"}), "mask_token is '<mask>'"),
+    ({"special_tokens_map.json": {"sep_token": "."}}, "sep_token is '.'"),
+    (settings(additional_special_tokens=["[NEW]"]), "'[NEW]' is not in the vocabulary"),
+    (old_settings(extra_special_tokens={"new": "[NEW]"}), "'[NEW]' is not in the vocabulary"),
+    *(
+        ({SETTINGS: {"tokenizer_class": name}}, f"tokenizer_class is '{name}', which is more than")
+        for name in ("BertJapaneseTokenizer", "KoBertTokenizer", "XLNetTokenizerFast")
+    ),
+    (old_settings(tokenizer_class="XLMRobertaTokenizer"), "which is more than vocab.txt says"),
+    (
+        {FAST: None, SETTINGS: parts(lambda s: s.pop("tokenizer_class"))}
+        | sizes(tokenizer_class="BertJapaneseTokenizer"),
+        "tokenizer_class is 'BertJapaneseTokenizer', which is more than vocab.txt says",
+    ),
+    (
+        settings(tokenizer_class=None, auto_map={"AutoTokenizer": ["their.Tokenizer", None]}),
+        "tokenizer_class is ['their.Tokenizer', None], which is more than",
+    ),
+    ({FAST: None, VOCAB: lines(of_sentencepiece)}, "pieces begin with \u2581, as sentencepiece's"),
+    (settings(model_input_names=3), "model_input_names is 3; expected a list"),
+    (settings(auto_map=["AutoTokenizer"]), "auto_map is ['AutoTokenizer']; expected an object"),
+    (settings(additional_special_tokens=3), "additional_special_tokens is 3; expected a list"),
+    ({SENTENCE: {"do_lower_case": "yes"}}, "sentence_bert_config.json: do_lower_case is 'yes'"),
+    ({SENTENCE: {"tokenizer_args": [1]}}, "sentence_bert_config.json: tokenizer_args is [1]"),
     (
         {FAST: parts(lambda backend: backend["normalizer"].update(handle_chinese_chars=None))},
         "tokenizer.json: not a usable tokenizer",
@@ -241,26 +305,61 @@ OF_TOKENIZERS = [
     ),
 ]
 OF_STEPS = [
-    ({"2_Dense/config.json": {"activation_function": "torch.nn.ReLU"}}, "Tanh, found 'torch.nn.R"),
+    (dense(activation_function="torch.nn.SELU"), "'torch.nn.SELU'; supported are torch.nn's Ident"),
+    (dense(activation_function="theirs.Tanh"), "activation_function is 'theirs.Tanh'; supported"),
+    (dense(activation_function=None), "activation_function is None; supported are"),
+    (dense(in_features=16), "in_features is 16, but the step before it gives 32 dimensions"),
+    (dense(out_features=0), "out_features is 0; expected a number of dimensions"),
+    (dense(out_features="48"), "out_features is '48'; expected a number of dimensions"),
+    (dense(out_features=10**9), "linear.weight has shape (32, 32), config.json asks for (1000000"),
+    (dense(bias=1), "2_Dense/config.json: bias and use_residual are true or false"),
+    (dense(bias=False), "2_Dense: tensor linear.bias is not what config.json describes"),
+    (dense(module_input_name="token_embeddings"), "only sentence_embedding is supported"),
+    (dense_tensors(lambda t: t.pop("linear.bias")), "2_Dense: tensor linear.bias is missing"),
+    (dense_tensors(lambda t: t.pop("linear.weight")), "2_Dense: tensor linear.weight is missing"),
+    (dense_tensors(lambda t: t.update(b=torch.ones(1))), "2_Dense: tensor b is not what config"),
+    (dense_tensors(lambda t: t["linear.bias"].fill_(torch.nan)), "linear.bias holds NaN"),
+    ({"2_Dense/config.json": b'{"in_features": 32'}, "2_Dense/config.json: not a readable JSON"),
+    ({"2_Dense/config.json": None}, "2_Dense/config.json: no such file"),
     ({"2_Dense/model.safetensors": None}, "2_Dense: no weights; expected"),
-    ({POOLING: b'{"pooling_mode": "max"}'}, "pooling ['max'] with ['Transformer', 'Pooling', 'De"),
-    ({POOLING: {"pooling_mode": "mean"}}, "give --pooling to choose another"),  # before a Dense
-    ({POOLING: json.dumps(FLAGS).encode()}, "pooling ['cls_token', 'max_tokens'] with"),
+    ({"2_Dense/model.safetensors": cut_short}, "2_Dense/model.safetensors: not a readable weights"),
+    ({POOLING: b'{"pooling_mode": "max"}'}, "1_Pooling: Pooling by max is not supported; cls and"),
+    ({POOLING: b'{"pooling_mode": ["cls", "mean"]}'}, "Pooling by cls and mean is not supported"),
+    ({POOLING: b'{"pooling_mode": null}'}, "modules.json or a file that it names is not in"),
+    ({POOLING: json.dumps(FLAGS).encode()}, "Pooling by cls_token and max_tokens is not supported"),
     ({POOLING: None}, "1_Pooling/config.json: no such file"),
     (
         {SENTENCE: {"max_seq_length": 2}},
         "sentence_bert_config.json: max_seq_length is 2; expected 3",
     ),
-    ({MODULES: one_step_more("LayerNorm")}, "Dense, LayerNorm are not supported; give --pooling"),
-    ({MODULES: one_step_more("Pooling")}, "Dense, Pooling are not supported; give --pooling"),
+    ({SENTENCE: {"max_seq_length": True}}, "max_seq_length is True; expected 3 or more"),
+    ({SENTENCE: {"max_seq_length": "9"}}, "max_seq_length is '9'; expected 3 or more"),
     (
-        {PROMPTS: {"prompts": {"query": "the old "}, "default_prompt_name": "query"}},
-        "a default prompt, 'the old ', is not supported; set default_prompt_name to null",
+        {SENTENCE: {"transformer_task": "fill-mask"}},
+        "transformer_task is 'fill-mask'; only",
     ),
-    ({MODULES: b"3"}, "modules.json or a file that it names is not in"),
-    ({MODULES: b'[{"type": 7}]'}, "modules.json or a file that it names is not in"),
+    ({SENTENCE: {"query_length": 32}}, "query_length is 32; it is not supported"),
+    ({SENTENCE: {"config_args": 3}}, "sentence_bert_config.json: config_args is 3; expected an"),
     ({SENTENCE: b"3"}, "sentence_bert_config.json: expected a JSON object"),
-    ({SENTENCE: {"max_seq_length": "9"}}, "modules.json or a file that it names is not in"),
+    *(
+        ({MODULES: one_step_more(name)}, f"the step '{name}' is not supported; Dense and Normalize")
+        for name in ("LayerNorm", "WordWeights", "Pooling", "Transformer", "LSTM")
+    ),
+    ({MODULES: one_step(type="theirs.Dense")}, "the step 'theirs.Dense' is not supported"),
+    ({MODULES: parts(lambda steps: steps.pop(1))}, "the step 'Dense' is not supported without"),
+    ({MODULES: parts(lambda steps: steps.pop(0))}, "the step 'Pooling' is not supported"),
+    ({MODULES: one_step(path="../2_Dense")}, "'../2_Dense' leads out of the checkpoint's folder"),
+    ({MODULES: one_step(path="/tmp")}, "modules.json: path '/tmp' leads out of the checkpoint's"),
+    ({MODULES: one_step(path="C:\\2_Dense")}, "leads out of the checkpoint's folder"),
+    ({MODULES: b"3"}, "modules.json: not a list of sentence-transformers' steps"),
+    ({MODULES: b'[{"type": 7}]'}, "modules.json: not a list of sentence-transformers' steps"),
+    ({MODULES: b"[{"}, "modules.json: not a readable JSON file"),
+    ({PROMPTS: {"prompts": ["query: "]}}, "prompts is ['query: ']; expected texts by their names"),
+    ({PROMPTS: {"prompts": {"query": 7}}}, "prompts is {'query': 7}; expected texts by their"),
+    (
+        {PROMPTS: {"prompts": {}, "default_prompt_name": "corpus"}},
+        "default_prompt_name is 'corpus', which is not among its prompts",
+    ),
 ]
 # What may be right is told, and read as in transformers.
 TOLD = [
@@ -329,7 +428,25 @@ def test_the_sound_folder_loads_without_a_word(sound, tmp_path, caplog):
     assert not caplog.records
 
 
-def test_a_pooling_that_is_chosen_is_used_whatever_the_steps_amount_to(sound, tmp_path):
+def test_a_pooling_that_is_chosen_is_used_whatever_the_steps_amount_to(sound, tmp_path, caplog):
     folder = shutil.copytree(sound, tmp_path / "folder")
     change(folder, {POOLING: b'{"pooling_mode": "max"}'})
     assert SentenceEncoder.from_pretrained(str(folder), "avg_top2").pooling == "avg_top2"
+    assert "Pooling by max is not supported" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("piece", "stated", "told"),
+    [("Cat", {}, 1), ("Cat", {"do_lower_case": True}, 0), ("[Cat]", {}, 0)],
+)
+def test_a_cased_vocabulary_without_a_word_about_case_is_told(
+    piece, stated, told, sound, tmp_path, caplog
+):
+    folder = shutil.copytree(sound, tmp_path / "folder")
+    cased = lines(lambda pieces: [piece if p == "cat" else p for p in pieces])
+    change(folder, {FAST: None, VOCAB: cased, SETTINGS: json.dumps(stated).encode()})
+    BertTokenizer.from_pretrained(folder)
+    assert [record.getMessage() for record in caplog.records if "capital" in record.message] == [
+        record.getMessage() for record in caplog.records
+    ]
+    assert len(caplog.records) == told

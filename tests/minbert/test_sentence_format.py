@@ -186,7 +186,7 @@ def test_other_layers_learned_weights_and_another_pooling_behind_them_are_refuse
 
     def refused():
         with pytest.raises(
-            CheckpointError, match=r"WeightedLayerPooling .* give --pooling"
+            CheckpointError, match=r"WeightedLayerPooling .* give --pooling to"
         ) as line:
             load(folder)
         return "\n" not in str(line.value) and load(folder, "avg").pooling == "avg"
@@ -210,3 +210,72 @@ def test_an_empty_default_prompt_is_none(tiny_encoder, tmp_path):
     path = folder / "config_sentence_transformers.json"
     change(path, prompts={"query": "the old ", "document": ""}, default_prompt_name="document")
     assert_as_theirs(folder)
+
+
+@pytest.mark.parametrize(("name", "pooling"), [("sup", "cls"), ("unsup", "cls_before_pooler")])
+def test_what_simcses_own_script_leaves_is_read(name, pooling, tiny_checkpoint, tmp_path):
+    """Its MLP is under a name of its own, in place of the pooler, and the optimizer lies beside."""
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / f"my-{name}-simcse-bert")
+    change(folder / "config.json", architectures=["BertForCL"])
+    expected = load(folder)
+    tensors = load_file(folder / "model.safetensors")
+    theirs = {
+        f"mlp.{key.removeprefix('pooler.')}" if key.startswith("pooler.") else f"bert.{key}": tensor
+        for key, tensor in tensors.items()
+    }
+    (folder / "model.safetensors").unlink()
+    torch.save(theirs, folder / "pytorch_model.bin")
+    torch.save({}, folder / "optimizer.pt")
+    found = load(folder)
+    assert found.pooling == pooling and (found.encode(TEXTS) == expected.encode(TEXTS)).all()
+    assert found.model.pooler is not None
+    # A pooler that BERT's training left is not what SimCSE trained.
+    torch.save({"bert.pooler.dense.weight": torch.zeros(32, 32), **theirs}, folder / "old.bin")
+    (folder / "old.bin").replace(folder / "pytorch_model.bin")
+    assert (load(folder).encode(TEXTS) == found.encode(TEXTS)).all()
+
+
+def test_the_prefix_of_data_parallel_is_taken_off(tiny_checkpoint, tmp_path):
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "module")
+    expected = load(folder)
+    tensors = load_file(folder / "model.safetensors")
+    save_file({f"module.bert.{key}": t for key, t in tensors.items()}, folder / "model.safetensors")
+    assert load(folder).fingerprint() == expected.fingerprint()
+
+
+def test_roberta_with_berts_tokenizer_reads_pairs_without_token_types(tiny_checkpoint, tmp_path):
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "roberta")
+    change(folder / "config.json", model_type="roberta", type_vocab_size=1)
+    tensors = load_file(folder / "model.safetensors")
+    segments = "embeddings.token_type_embeddings.weight"
+    tensors[segments] = tensors[segments][:1].clone()
+    save_file({f"roberta.{key}": t for key, t in tensors.items()}, folder / "model.safetensors")
+    encoder = load(folder)
+    # Its positions begin after that of the padding.
+    assert (encoder.max_length, encoder.tokenizer.second_type) == (63, 0)
+    reference = transformers.AutoModel.from_pretrained(folder).eval()
+    sequences = encoder.tokenize(["the cat", "a red boat"], ["the dog sees a cat .", "the lamp"])
+    for row in range(2):
+        batch = sequences.pack([row])
+        with torch.no_grad():
+            expected = reference(batch.input_ids[None]).last_hidden_state[0]
+            found = encoder.model.packed(batch).last_hidden_state
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_layers_that_the_encoder_does_not_return_are_left_out_as_there(
+    tiny_encoder, tmp_path, caplog
+):
+    folder = saved(tiny_encoder, tmp_path / "layers", "avg_top2")
+    change(folder / "config.json", output_hidden_states=False)
+    assert load(folder).pooling == "avg"
+    assert "WeightedLayerPooling is left out, as in sentence-transformers" in caplog.text
+    assert_as_theirs(folder)
+
+
+def test_what_their_file_says_to_the_tokenizer_is_obeyed(tiny_encoder, tmp_path):
+    folder = saved(tiny_encoder, tmp_path / "avg")
+    shouting = [text.upper() for text in TEXTS]
+    change(folder / "sentence_bert_config.json", tokenizer_args={"do_lower_case": False})
+    assert_as_theirs(folder, shouting)
+    assert not (load(folder).encode(shouting) == load(folder).encode(TEXTS)).all()
