@@ -268,11 +268,12 @@ def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) 
 
 
 def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return the sides of the works that the page shows."""
+    """Return the sides of the works that the page shows; `~`: other programs disturbed it."""
     works = {row[0] for row in rows}
     return [
         [
-            *(side["work"], side["side"], f"{side['rate']:,.1f} {side['unit']}"),
+            *(side["work"], side["side"]),
+            f"{'~' if side.get('disturbed') else ''}{side['rate']:,.1f} {side['unit']}",
             f"{side['ratio']:.2f}",
             "-" if side["peak_share"] is None else f"{side['peak_share']:.0%}",
             side["quality"] or "-",
