@@ -56,6 +56,11 @@ class Options:
         None, "also write the figures there, and growth's picture beside it", metavar="FILE"
     )
     rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
+    processor: str = option(
+        "any",
+        "refuse a processor of another kind: with bfloat16; avx2: with neither bfloat16 nor VNNI",
+        choices=("any", "bfloat16", "avx2"),
+    )
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from benchmarks.engine import Side, best_batch_size
 from benchmarks.inputs import Bench
-from minbert.fast.int8 import has_vnni
+from runtime.device import has_vnni
 
 PADDED = dict[str, Tensor]
 Run = Callable[[Tensor, Tensor, Tensor], Tensor]  # ids, mask, types (B, T) to states (B, T, H)
@@ -209,11 +209,6 @@ class Traced(nn.Module):
         return states
 
 
-def seven_bits() -> bool:
-    """Return whether weights must have seven bits here: as of `check_int8`."""
-    return not has_vnni(torch.cpu.get_capabilities())
-
-
 def _openvino(source: Source) -> Run:
     """Compile with OpenVINO; int8 is static, of weights and states.
 
@@ -231,7 +226,8 @@ def _openvino(source: Source) -> Run:
             for row in source.rows
         ]
         rows = nncf.Dataset([[row[name] for name in INPUTS] for row in tokens])
-        fix = nncf.OverflowFix.ENABLE if seven_bits() else nncf.OverflowFix.DISABLE
+        # Without VNNI weights have seven bits, as ours have.
+        fix = nncf.OverflowFix.DISABLE if has_vnni() else nncf.OverflowFix.ENABLE
         model = nncf.quantize(
             model,
             rows,
@@ -272,7 +268,7 @@ def _onnx(source: Source) -> Run:
 
         full, path = path, path.replace(".onnx", "-int8.onnx")
         quantize_dynamic(
-            full, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=seven_bits()
+            full, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=not has_vnni()
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()

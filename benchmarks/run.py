@@ -20,7 +20,7 @@ from benchmarks.options import USUAL, WORKS, Options
 from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
 from minbert.fast.int8 import WAYS, check_int8
-from runtime.device import choose_device, choose_precision
+from runtime.device import choose_device, choose_precision, processor_kind
 from runtime.errors import MachineError, UserError
 from runtime.files import write_text
 
@@ -43,8 +43,10 @@ def run(options: Options) -> None:
     """Measure work after work.
 
     Raises:
-        UserError: a peer, or the data, is not there.
+        UserError: a peer, or the data, is not there; a processor of another kind than asked for.
     """
+    if options.processor not in ("any", kind := processor_kind()):
+        raise MachineError(f"--processor {options.processor}: this one is of the kind {kind}")
     if options.threads:
         torch.set_num_threads(options.threads)
     device = choose_device("cuda" if options.gpu else "cpu")

@@ -7,7 +7,7 @@ language and need no data. Columns of states differ in size by far more than tho
 of the difference is moved into the weights first (Xiao et al. 2023, "SmoothQuant").
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,7 @@ from minbert.fast.linear import (
 from minbert.model import BertLayer, BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.tokenizer import BertTokenizer
+from runtime.device import has_vnni, processor_kind
 from runtime.errors import MachineError
 
 SEQUENCES, LENGTH = 128, 16  # of the random pieces that ranges are taken from
@@ -52,18 +53,11 @@ def check_int8(device: torch.device) -> int:
         raise MachineError(f"precision int8: is for CPUs, not {device.type}; {instead}")
     if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise MachineError(f"precision int8: this PyTorch is built without oneDNN; {instead}")
-    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    if has_vnni(flags):
+    if has_vnni():
         return WIDE
-    if flags.get("avx2"):
+    if processor_kind() == "avx2":
         return NARROW
     raise MachineError(f"precision int8: this processor has no AVX2; {instead}")
-
-
-def has_vnni(flags: Mapping[str, Any]) -> bool:
-    """Return whether a processor with these flags has VNNI, in one of its forms, or AMX."""
-    # avx_vnni: laptops since 2021, which have no AVX-512.
-    return any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
 class Int8Weights:

@@ -124,6 +124,19 @@ def test_what_needs_a_gpu_is_run_if_it_is_named_and_there_is_one(there, capsys, 
     assert reproduce.main([]) == 0 and made == ["paper-mlp"] * there
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "avx2", "vnni"])
+def test_speeds_of_another_processor_are_not_measured_here(kind, capsys, monkeypatch):
+    made = []
+    monkeypatch.setattr("runtime.device.processor_kind", lambda: kind)
+    monkeypatch.setattr(reproduce, "places_of", lambda tables, data: {})
+    monkeypatch.setattr(reproduce, "versions_of", lambda table: set())
+    monkeypatch.setattr(reproduce, "make", lambda table, *rest: made.append(table.name) or "")
+    monkeypatch.setattr(reproduce, "fill_pages", list)
+    assert reproduce.main(["--only", "benchmarks", "benchmarks-avx2"]) == 0
+    assert made == {"bfloat16": ["benchmarks"], "avx2": ["benchmarks-avx2"], "vnni": []}[kind]
+    assert capsys.readouterr().out.count("needs a processor of the kind ") == 2 - len(made)
+
+
 PAGE = """# A page
 <!-- full: tiny -->
 | task | encoder | pretrain | n | pearson | seen |
