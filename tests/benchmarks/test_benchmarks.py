@@ -320,6 +320,13 @@ def test_a_work_that_is_gone_or_unknown_is_refused_in_one_line(work, capsys):
     assert said in error
 
 
+def test_a_processor_of_another_kind_is_refused_in_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True}, raising=False)
+    assert command.main(["--processor", "bfloat16"]) == 2
+    said = "error: --processor bfloat16: this one is of the kind avx2\n"
+    assert capsys.readouterr().err == said
+
+
 def test_missing_things_are_one_line(tmp_path, capsys):
     assert command.main(["--only", "search", "--data", str(tmp_path)]) == 2
     error = capsys.readouterr().err
