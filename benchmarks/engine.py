@@ -3,26 +3,34 @@
 A side's first round warms it up: what is timed is what a long run does. A figure is a ratio to a
 peer and a share of the machine's limit, which is measured too. Floating-point operations are
 counted on real tokens only: what a side spends on padding is its own affair.
+
+A round that other programs disturbed is timed again, a few times per side. What could not be timed
+quietly is marked.
 """
 
 import gc
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.nn.functional import linear
 
+from benchmarks.quiet import Others, is_quiet
 from minbert.fast.linear import Linear, kept_weights
 from runtime.device import autocast, release_memory
+
+Item = TypeVar("Item")
 
 MIB = 2**20
 BATCH_SIZES = (16, 32, 64)
 GPU_BATCH_SIZES = (128, 256, 512, 1024)
+REPEATS = 3  # of disturbed rounds, per side
 MATMUL_SHAPES = ((4096, 768, 3072), (4096, 3072, 768), (2048, 2048, 2048))
 
 
@@ -68,6 +76,12 @@ class Figure:
     memory_mib: float | None  # highest above what was there before
     rounds: int  # that were timed
     quality: str | None = None  # beside the reference's
+    others: float | None = None  # cores that other programs took in the worst round; None: unknown
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs took part of the machine in a round that counts."""
+        return not is_quiet(self.others)
 
 
 def measure(work: Work, device: torch.device) -> list[Figure]:
@@ -78,6 +92,8 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
     """
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
     assert len(seconds) == len(work.sides), "two sides of one name"
+    others: dict[str, list[float | None]] = {side.name: [] for side in work.sides}
+    repeats = dict.fromkeys(seconds, REPEATS)  # that are left
     memory: dict[str, float | None] = {}
     for number in range(len(work.amounts)):
         shift = number % len(work.sides)
@@ -88,9 +104,16 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
             if number == 0:
                 release_memory()
             peak = PeakMemory(device)
-            seconds[side.name].append(_seconds(partial(side.run, number), device) * side.times)
+            taken, cores = _timed(side, number, device)
             if number == 0:
                 memory[side.name] = peak.rise()
+            # The first round is timed again only if it counts.
+            counts = number > 0 or side.rounds == 1 or len(work.amounts) == 1
+            while counts and repeats[side.name] and not is_quiet(cores):
+                repeats[side.name] -= 1
+                taken, cores = min((taken, cores), _timed(side, number, device), key=_disturbance)
+            seconds[side.name].append(taken)
+            others[side.name].append(cores)
 
     def rate(amounts: Sequence[float], side: Side) -> float:
         taken = seconds[side.name]
@@ -100,6 +123,7 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
     figures = []
     for side in work.sides:
         timed = _warm(seconds[side.name])
+        known = [cores for cores in _warm(others[side.name]) if cores is not None]
         flops = side.flops or work.flops
         share = None
         if flops is not None and side.dtype is not None:
@@ -119,12 +143,24 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
                 memory_mib=memory[side.name],
                 rounds=len(timed),
                 quality=side.quality,
+                others=max(known, default=None),
             )
         )
     return figures
 
 
-def _warm(rounds: list[float]) -> list[float]:
+def _timed(side: Side, number: int, device: torch.device) -> tuple[float, float | None]:
+    """Return what a side's round takes, and how many cores other programs took meanwhile."""
+    others = Others()
+    seconds = _seconds(partial(side.run, number), device) * side.times
+    return seconds, others.cores()
+
+
+def _disturbance(timed: tuple[float, float | None]) -> float:
+    return timed[1] or 0.0
+
+
+def _warm(rounds: list[Item]) -> list[Item]:
     """Return all rounds but the first, or that one alone."""
     return rounds[1:] or rounds
 
@@ -149,9 +185,13 @@ def matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float
 
 
 def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
-    """Return the batch size with which a peer's warm `run(size)` is fastest."""
+    """Return the batch size with which a peer's warm `run(size)` is fastest, each tried twice."""
     sizes = GPU_BATCH_SIZES if device.type == "cuda" else BATCH_SIZES
-    return min(sizes, key=lambda size: _seconds(partial(run, size), device))
+    seconds = dict.fromkeys(sizes, math.inf)
+    # In turns, since what disturbs one trial would otherwise decide.
+    for size in (*sizes, *sizes):
+        seconds[size] = min(seconds[size], _seconds(partial(run, size), device))
+    return min(sizes, key=lambda size: seconds[size])
 
 
 def _seconds(run: Callable[[], Any], device: torch.device) -> float:

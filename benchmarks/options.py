@@ -34,6 +34,8 @@ Both sides of a comparison are first checked to compute the same thing. seconds:
 rounds; ratio: how many times faster the first side is; of peak: the real tokens' arithmetic per
 second, as a share of the fastest matrix product in the same precision; MiB: highest memory during
 the work above that before it, in the first round, whose time counts only where it is the only one;
+others: cores that other programs took in the worst round ("?": the system does not say). A round
+that they disturbed is timed again, a few times; a figure that could not be had quietly is marked.
 quality: beside float32's. The longest of the peers' sides take fewer rounds. OpenVINO, ONNX
 Runtime, CTranslate2, zentorch and faiss are optional."""
 
@@ -54,6 +56,11 @@ class Options:
         None, "also write the figures there, and growth's picture beside it", metavar="FILE"
     )
     rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
+    processor: str = option(
+        "any",
+        "refuse a processor of another kind: with bfloat16; avx2: with neither bfloat16 nor VNNI",
+        choices=("any", "bfloat16", "avx2"),
+    )
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from benchmarks.engine import Side, best_batch_size
 from benchmarks.inputs import Bench
+from runtime.device import has_vnni
 
 PADDED = dict[str, Tensor]
 Run = Callable[[Tensor, Tensor, Tensor], Tensor]  # ids, mask, types (B, T) to states (B, T, H)
@@ -225,8 +226,15 @@ def _openvino(source: Source) -> Run:
             for row in source.rows
         ]
         rows = nncf.Dataset([[row[name] for name in INPUTS] for row in tokens])
-        kind = nncf.ModelType.TRANSFORMER
-        model = nncf.quantize(model, rows, model_type=kind, subset_size=len(tokens))
+        # Without VNNI weights have seven bits, as ours have.
+        fix = nncf.OverflowFix.DISABLE if has_vnni() else nncf.OverflowFix.ENABLE
+        model = nncf.quantize(
+            model,
+            rows,
+            model_type=nncf.ModelType.TRANSFORMER,
+            subset_size=len(tokens),
+            advanced_parameters=nncf.AdvancedQuantizationParameters(overflow_fix=fix),
+        )
     settings = {
         "INFERENCE_NUM_THREADS": torch.get_num_threads(),
         "PERFORMANCE_HINT": "LATENCY",
@@ -259,10 +267,8 @@ def _onnx(source: Source) -> Run:
         from onnxruntime.quantization import QuantType, quantize_dynamic
 
         full, path = path, path.replace(".onnx", "-int8.onnx")
-        # Without VNNI sums of two products of bytes overflow 16 bits.
-        seven_bits = not torch.cpu.get_capabilities().get("avx512_vnni")
         quantize_dynamic(
-            full, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=seven_bits
+            full, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=not has_vnni()
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()

@@ -17,9 +17,11 @@ from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
 from benchmarks.inputs import Bench, sentences, similar_pairs
 from benchmarks.options import USUAL, WORKS, Options
+from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
-from runtime.device import choose_device, choose_precision
-from runtime.errors import UserError
+from minbert.fast.int8 import WAYS, check_int8
+from runtime.device import choose_device, choose_precision, processor_kind
+from runtime.errors import MachineError, UserError
 from runtime.files import write_text
 
 TEXTS = 4000
@@ -41,8 +43,10 @@ def run(options: Options) -> None:
     """Measure work after work.
 
     Raises:
-        UserError: a peer, or the data, is not there.
+        UserError: a peer, or the data, is not there; a processor of another kind than asked for.
     """
+    if options.processor not in ("any", kind := processor_kind()):
+        raise MachineError(f"--processor {options.processor}: this one is of the kind {kind}")
     if options.threads:
         torch.set_num_threads(options.threads)
     device = choose_device("cuda" if options.gpu else "cpu")
@@ -65,7 +69,8 @@ def run(options: Options) -> None:
                     for line in work.skipped:
                         print(f"  skipped: {line}", flush=True)
                     if options.json:  # now, so that nothing measured is lost
-                        report = {"machine": machine, "figures": [asdict(f) for f in figures]}
+                        rows = [asdict(f) | {"disturbed": f.disturbed} for f in figures]
+                        report = {"machine": machine, "figures": rows}
                         write_text(options.json, json.dumps(report, indent=1) + "\n")
                 if name == "growth" and options.json:
                     write_text(options.json.with_suffix(".svg"), module.drawn(figures[before:]))
@@ -74,17 +79,30 @@ def run(options: Options) -> None:
         raise UserError(f"{error}; pip install -r requirements-bench.txt") from None
     where = f": {options.json}" if options.json else ""
     print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
+    print(quietness(figures))
 
 
 def describe(device: torch.device) -> dict[str, Any]:
     """Return what the figures depend on."""
+    others = Others()
     best = choose_precision("auto", device)
     machine: dict[str, Any] = {"device": str(device), "processor": processor(device)}
     machine["threads"] = threads = torch.get_num_threads()
     for dtype in dict.fromkeys((best, torch.float32)):
         name = str(dtype).removeprefix("torch.")
         machine[f"peak {name}"] = f"{matmul_peak(dtype, device, threads) / 1e12:.2f} TFLOP/s"
+    cores = others.cores()  # while the peaks were measured
+    machine["others"] = "not known here" if cores is None else f"{cores:.2f} cores busy"
+    machine["int8"] = int8_of(device)
     return machine | {name: installed(name) for name in PACKAGES}
+
+
+def int8_of(device: torch.device) -> str:
+    """Return which way int8 is computed here, or that there is none."""
+    try:
+        return WAYS[check_int8(device)]
+    except MachineError as error:
+        return str(error)
 
 
 def installed(name: str) -> str:
@@ -106,6 +124,19 @@ def processor(device: torch.device) -> str:
     return next((x.split(": ")[1] for x in lines if x.startswith("model name")), "unknown")
 
 
+def quietness(figures: Sequence[Figure]) -> str:
+    """Return whether other programs disturbed the figures, in one line."""
+    disturbed = sum(figure.disturbed for figure in figures)
+    if disturbed:
+        return (
+            f"{disturbed} of them are disturbed: other programs took more than {QUIET} cores, also "
+            "when the round was repeated. End them and run this again."
+        )
+    if any(figure.others is None for figure in figures):
+        return "Whether other programs disturbed them is not known: this system does not say."
+    return f"All are quiet: other programs took at most {QUIET} cores."
+
+
 def table(figures: Sequence[Figure]) -> str:
     """Return the figures of one work as a Markdown table."""
     first, rows = figures[0], []
@@ -113,7 +144,10 @@ def table(figures: Sequence[Figure]) -> str:
         share = "-" if figure.peak_share is None else f"{figure.peak_share:.0%}"
         memory = "-" if (figure.memory_mib or 0) < 1 else f"{figure.memory_mib:.0f}"
         speed = f"{figure.seconds:.3f}", f"{figure.rate:.1f}", f"{figure.ratio:.2f}"
-        rows.append([figure.side, *speed, share, memory, figure.quality or "-"])
-    header = ("side", "seconds", f"{first.unit}/s", "ratio", "of peak", "MiB", "quality")
+        others = "?" if figure.others is None else f"{figure.others:.2f}"
+        if figure.disturbed:
+            others += " disturbed"
+        rows.append([figure.side, *speed, share, memory, others, figure.quality or "-"])
+    header = ("side", "seconds", f"{first.unit}/s", "ratio", "of peak", "MiB", "others", "quality")
     about = f"{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds"
     return f"\n{about}\n\n{markdown(header, rows)}"

@@ -278,18 +278,25 @@ def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) 
 
 
 def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return the sides of the works that the page shows."""
+    """Return the sides of the works that the page shows.
+
+    Of a side that other programs disturbed no speed is stated, and no ratio to it.
+    """
     works = {row[0] for row in rows}
-    return [
-        [
-            *(side["work"], side["side"], f"{side['rate']:,.1f} {side['unit']}"),
-            f"{side['ratio']:.2f}",
-            "-" if side["peak_share"] is None else f"{side['peak_share']:.0%}",
-            side["quality"] or "-",
-        ]
-        for side in figures(name)
-        if side["work"] in works
-    ]
+    sides = [side for side in figures(name) if side["work"] in works]
+    disturbed = {(side["work"], side["side"]) for side in sides if side.get("disturbed")}
+    first = {side["work"]: side["side"] for side in reversed(sides)}  # ratios are to it
+    lines = []
+    for side in sides:
+        work, rate = side["work"], f"{side['rate']:,.1f} {side['unit']}"
+        ratio = f"{side['ratio']:.2f}"
+        share = "-" if side["peak_share"] is None else f"{side['peak_share']:.0%}"
+        if (work, side["side"]) in disturbed:
+            rate, ratio, share = "disturbed", "-", "-"
+        elif (work, first[work]) in disturbed:
+            ratio = "-"
+        lines.append([work, side["side"], rate, ratio, share, side["quality"] or "-"])
+    return lines
 
 
 def growth(header: Row, rows: list[Row], name: str) -> list[Row]:

@@ -22,7 +22,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, lines_of
-from experiment.tables import DATA, GPU, MINILM, TABLES, Table, printed
+from experiment.tables import DATA, GPU, MINILM, PROCESSORS, TABLES, Table, printed
 from minbert import __version__
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
@@ -130,19 +130,32 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
         UserError: what one of them needs is not there; nothing is run then.
     """
     gpu = bool(options.only) and gpu_is_there()
-    able = [table for table in tables if gpu or GPU not in table.needs]
+    lacking = {table.name: lacks(table, gpu) for table in tables}
+    able = [table for table in tables if not lacking[table.name]]
     due = [table for table in able if versions_of(table) != {__version__}]
     places, failed = places_of(due, options.data), []
     for table in tables:
         if table not in able:
             named = f"--list --only {table.name}"
-            say(f"not run    {table.name}: needs a GPU, and to be named; its commands: {named}")
+            say(f"not run    {table.name}: needs {lacking[table.name]}; its commands: {named}")
         elif table not in due:
             say(f"there      {table.name}, version {__version__}")
         elif fault := make(table, places, say):
             failed.append(table.name)
             say(f"failed     {table.name}: {fault}")
     return failed
+
+
+def lacks(table: Table, gpu: bool) -> str:
+    """Return what a table needs that this machine lacks, "" for nothing; `gpu`: one may be used."""
+    from runtime.device import processor_kind
+
+    if GPU in table.needs and not gpu:
+        return "a GPU, and to be named"
+    for kind in PROCESSORS:
+        if kind in table.needs and kind != processor_kind():
+            return f"a processor of the kind {kind}"
+    return ""
 
 
 def gpu_is_there() -> bool:

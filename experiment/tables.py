@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 # What a table needs beyond what ships with the project, and what in a command shows it. The
 # benchmarks take MiniLM's weights without naming them.
 DATA, MINILM, GPU = "data", "minilm", "gpu"
-SHOWN_BY = {DATA: ("$DATA",), MINILM: ("$MINILM", "-m benchmarks"), GPU: ("bert-base",)}
+PROCESSORS = ("bfloat16", "avx2")  # kinds, as of `runtime.device.processor_kind`
+SHOWN_BY = {
+    DATA: ("$DATA",),
+    MINILM: ("$MINILM", "-m benchmarks"),
+    GPU: ("bert-base",),
+    **{kind: (f"--processor {kind}",) for kind in PROCESSORS},
+}
 
 # What the columns of a paper's table may hold. Of an encoder tuned by SimCSE: Spearman's rho of the
 # cosine with the best checkpoint, on the dev split of STS; and of the last state SimCSE's equations
@@ -97,7 +103,7 @@ class Table:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return some of `data`, `minilm` and `gpu`."""
+        """Return some of `data`, `minilm`, `gpu`, `bfloat16` and `avx2`."""
         text = " ".join(self.commands)
         return tuple(need for need, marks in SHOWN_BY.items() if any(m in text for m in marks))
 

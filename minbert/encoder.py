@@ -23,7 +23,7 @@ from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, w
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
 from minbert.cut import CUT
-from minbert.fast.int8 import Int8, check_int8
+from minbert.fast.int8 import WAYS, Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
@@ -112,8 +112,9 @@ class SentenceEncoder:
         self.device = choose_device(device)
         self.int8: Int8 | None = None
         if precision == "int8":
-            check_int8(self.device)
-            self.int8 = Int8()
+            largest_byte = check_int8(self.device)
+            self.int8 = Int8(largest_byte)
+            logger.warning("precision int8: %s", WAYS[largest_byte])
         # In int8 are only products that need no gradient.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()
@@ -491,7 +492,7 @@ class SentenceEncoder:
             "pooling": self.pooling,
             "max length": int(self.max_length),
             "dtype": str(self.dtype),
-            "int8": self.int8 is not None,
+            "int8": self.int8 is not None and self.int8.largest_byte,
             "device": self.device.type,
         }
         # Most encoders have neither.

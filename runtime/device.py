@@ -62,10 +62,26 @@ def choose_precision(precision: str, device: torch.device) -> torch.dtype:
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported()
     else:
-        # Older releases of torch do not report this; float32 always works.
-        flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-        fast = bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
+        fast = processor_kind() == "bfloat16"
     return torch.bfloat16 if fast else torch.float32
+
+
+def processor_kind() -> str:
+    """Return what a processor is for products: `bfloat16`, else `vnni`, `avx2` or `other`."""
+    # Older releases of torch do not report this; float32 always works.
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    if flags.get("avx512_bf16") or flags.get("amx_bf16"):
+        return "bfloat16"
+    if has_vnni():
+        return "vnni"
+    return "avx2" if flags.get("avx2") else "other"
+
+
+def has_vnni() -> bool:
+    """Return whether the processor adds products of bytes in 32 bits: by VNNI, or by AMX."""
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    # avx_vnni: laptops since 2021, which have no AVX-512.
+    return any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[Any]:

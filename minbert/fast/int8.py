@@ -1,10 +1,10 @@
-"""Products in int8 for encoding on a CPU with VNNI or AMX: half of bfloat16's bytes.
+"""Products in int8 for encoding on a CPU: a quarter of float32's bytes, half of bfloat16's.
 
-Weights have a scale per row. States have one scale and zero point per product, which are fixed: a
-text's embedding does not depend on its neighbours. They come from the states of random pieces of
-the vocabulary, which exist for every language and need no data. Columns of states differ in size by
-far more than those of weights; part of the difference is moved into the weights first (Xiao et al.
-2023, "SmoothQuant").
+Weights have a scale per row, and eight bits where the processor has VNNI or AMX, else seven. States
+have one scale and zero point per product, which are fixed: a text's embedding does not depend on
+its neighbours. They come from the states of random pieces of the vocabulary, which exist for every
+language and need no data. Columns of states differ in size by far more than those of weights; part
+of the difference is moved into the weights first (Xiao et al. 2023, "SmoothQuant").
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,28 +29,35 @@ from minbert.fast.linear import (
 from minbert.model import BertLayer, BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.tokenizer import BertTokenizer
+from runtime.device import has_vnni, processor_kind
 from runtime.errors import MachineError
 
 SEQUENCES, LENGTH = 128, 16  # of the random pieces that ranges are taken from
 SMOOTHING = 0.6  # SmoothQuant's alpha: 0 leaves the columns as they are in the weights, 1 in states
 LEAST = 1e-5  # a column's largest number counts as this at least, and a range's width
+# The largest byte of a weight. VNNI and AMX add products of bytes in 32 bits. AVX2 first adds two
+# of them in 16 bits and cuts off what exceeds 32,767: 2 * 255 * 64 = 32,640 fits, 2 * 255 * 127
+# does not.
+WIDE, NARROW = 127, 64
+WAYS = {WIDE: "VNNI or AMX, weights of eight bits", NARROW: "AVX2, weights of seven bits"}
 
 
-def check_int8(device: torch.device) -> None:
-    """Refuse machines on which products in int8 are slow or overflow.
+def check_int8(device: torch.device) -> int:
+    """Return the largest byte that a weight may have here: WIDE or NARROW.
 
     Raises:
-        MachineError: a GPU, a processor without VNNI and AMX, or PyTorch without oneDNN.
+        MachineError: a GPU, a processor without AVX2, or PyTorch without oneDNN.
     """
     instead = "use --precision auto"
     if device.type != "cpu":
         raise MachineError(f"precision int8: is for CPUs, not {device.type}; {instead}")
-    # Without these instructions sums of two products of bytes overflow 16 bits.
-    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    if not any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8")):
-        raise MachineError(f"precision int8: this processor has neither VNNI nor AMX; {instead}")
     if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise MachineError(f"precision int8: this PyTorch is built without oneDNN; {instead}")
+    if has_vnni():
+        return WIDE
+    if processor_kind() == "avx2":
+        return NARROW
+    raise MachineError(f"precision int8: this processor has no AVX2; {instead}")
 
 
 class Int8Weights:
@@ -65,6 +72,7 @@ class Int8Weights:
         layers: Sequence[nn.Linear],  # their weights stand side by side in one matrix
         states: Tensor,  # (rows, in_features) float32, what the product reads
         dtype: torch.dtype,  # of its result
+        largest_byte: int,  # of a weight: WIDE or NARROW
         reads_bytes: bool = False,  # whether it is another's `into`
         into: "Int8Weights | None" = None,  # for which the GELU's results are written as bytes
     ):
@@ -84,8 +92,8 @@ class Int8Weights:
         self.steps = columns / self.scale
         self.offsets = torch.full_like(columns, self.zero + 0.5)
         self.dtype, self.into = dtype, into
-        # One scale per row of W, (out_features,): its largest number becomes 127 or -127.
-        self.scales = weight.abs().amax(dim=1).clamp_min(LEAST) / 127
+        # One scale per row of W, (out_features,): its largest number becomes the largest byte.
+        self.scales = weight.abs().amax(dim=1).clamp_min(LEAST) / largest_byte
         self.zeros = torch.zeros(len(weight), dtype=torch.int64)
         rows = (weight / self.scales[:, None]).round().to(torch.int8)
         self.rows = torch.ops.onednn.qlinear_prepack(rows, [ROWS_HINT, weight.shape[1]])
@@ -132,12 +140,13 @@ class Observed:
 class Int8:
     """The weights of a model in int8: made when they are first needed, and again if it changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, largest_byte: int) -> None:
+        self.largest_byte = largest_byte  # of a weight
         self.weights: list[Int8Weights] = []
         self.hashes: list[Tensor] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"weights": [], "hashes": []}  # a deep copy makes its own
+        return {**self.__dict__, "weights": [], "hashes": []}  # a deep copy makes its own
 
     @contextmanager
     def kept(
@@ -149,13 +158,16 @@ class Int8:
         known = len(hashes) == len(self.hashes)
         if not known or not all(map(torch.equal, hashes, self.hashes)):
             length = min(LENGTH, model.config.num_positions)
-            self.weights = quantised(model, random_pieces(tokenizer, length), dtype)
+            pieces = random_pieces(tokenizer, length)
+            self.weights = quantised(model, pieces, dtype, self.largest_byte)
             self.hashes = hashes
         with multiplying_by(keepers(model), self.weights):
             yield
 
 
-def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[Int8Weights]:
+def quantised(
+    model: BertModel, batch: PackedBatch, dtype: torch.dtype, largest_byte: int
+) -> list[Int8Weights]:
     """Return weights in int8 for all `keepers` of a model, with ranges from a batch's states."""
     # One pass in float32 shows what every product reads; its smallest and largest numbers count.
     modules = keepers(model)
@@ -174,7 +186,12 @@ def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[
     for keeper in sorted(modules, key=lambda keeper: keeper not in reading_bytes):
         into = weights[next_ones[keeper]] if keeper in next_ones else None
         weights[keeper] = Int8Weights(
-            keeper.kept_layers(), observed[keeper].states, dtype, keeper in reading_bytes, into
+            keeper.kept_layers(),
+            observed[keeper].states,
+            dtype,
+            largest_byte,
+            keeper in reading_bytes,
+            into,
         )
     return [weights[keeper] for keeper in modules]
 

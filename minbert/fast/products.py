@@ -7,9 +7,9 @@ product, the weight's gradient is computed in the faster order, and batches are 
 multiple of ROWS, so that a few shapes recur.
 
 Where no other of the last layer's states is read than those of [CLS], that layer works at [CLS]
-alone: attention there needs the keys and values of all tokens, but all that follows works on each
-token by itself. Of mini's four layers most of one is saved, of bert-base's twelve a fifteenth of
-the work.
+alone, also in encoding: attention there needs the keys and values of all tokens, but all that
+follows works on each token by itself. Of mini's four layers most of one is saved, of bert-base's
+twelve a fifteenth of the work.
 """
 
 from typing import Any
@@ -102,17 +102,22 @@ def _weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
 
 
 def first_tokens_suffice(model: BertModel, batch: PackedBatch, pooling: str) -> bool:
-    """Return whether a model that trains in bfloat16 on a CPU is read at [CLS] only."""
+    """Return whether the last layer is read at [CLS] only and may work there alone, on a CPU.
+
+    It does in training in bfloat16, and in encoding without it: in float32, and in int8 of AVX2.
+    """
     read = pooling == "cls_before_pooler" or (pooling == "cls" and model.pooler is not None)
-    return read and trains_in_bfloat16(model, batch.input_ids)
+    on_cpu = batch.input_ids.device.type == "cpu"
+    encodes = on_cpu and not model.training and not torch.is_autocast_enabled("cpu")
+    return read and (encodes or trains_in_bfloat16(model, batch.input_ids))
 
 
 def first_token_embeddings(model: BertModel, batch: PackedBatch, pooling: str) -> Tensor:
     """Return `minbert.pooling.pool`'s embeddings (B, H), pooling "cls" or "cls_before_pooler"."""
     model.check_length(batch)
     states = model.embeddings(batch)  # (total_tokens, H)
-    # A number of rows that recurs, as in `Encoder`.
-    states = F.pad(states, (0, 0, 0, -len(states) % ROWS))
+    if model.training:  # a number of rows that recurs, as in `Encoder`
+        states = F.pad(states, (0, 0, 0, -len(states) % ROWS))
     states = last_states_at(model, states, batch, batch.cu_seqlens[:-1])  # (B, H)
     if pooling == "cls":
         assert model.pooler is not None

@@ -18,6 +18,7 @@ from benchmarks import (
     inputs,
     options,
     peers,
+    quiet,
     run,
     search,
     training,
@@ -42,6 +43,17 @@ def ticks(monkeypatch):
     """Let every look at the clock find it one second later."""
     clock = iter(range(1000))
     monkeypatch.setattr(engine.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(engine, "Others", lambda: Neighbours([]))
+
+
+class Neighbours:
+    """Stands for `quiet.Others`: rounds are disturbed as the list says, then nothing is known."""
+
+    def __init__(self, cores):
+        self.left = cores
+
+    def cores(self):
+        return self.left.pop(0) if self.left else None
 
 
 def test_sides_take_turns_and_ratios_are_of_rates(ticks):
@@ -66,6 +78,81 @@ def test_sides_take_turns_and_ratios_are_of_rates(ticks):
     assert ours.peak_share is None
     lines = run.table(figures).splitlines()
     assert lines[-3].endswith(" Spearman -0.0012 |") and lines[-2].rstrip(" |").endswith("-")
+
+
+def test_a_disturbed_round_is_timed_again_and_its_quietest_trial_counts(ticks, monkeypatch):
+    found = Neighbours([0.9, 0.0, 0.7, 0.02, 0.9, 0.8, 0.0])
+    monkeypatch.setattr(engine, "Others", lambda: found)
+    calls = []
+    side = engine.Side("ours", calls.append)
+    (ours,) = engine.measure(engine.Work("w", "things", [1] * 4, [side]), CPU)
+    # The first round only warms up. The third one is disturbed once, the fourth one twice.
+    assert calls == [0, 1, 2, 2, 3, 3, 3]
+    assert (ours.others, ours.disturbed, ours.rounds) == (0.02, False, 3)
+
+
+def test_a_figure_that_cannot_be_had_quietly_is_marked(ticks, monkeypatch):
+    found = Neighbours([0.5] * 50)
+    monkeypatch.setattr(engine, "Others", lambda: found)
+    calls = []
+    side = engine.Side("ours", calls.append)
+    (ours,) = figures = engine.measure(engine.Work("w", "things", [1] * 3, [side]), CPU)
+    assert len(calls) == 3 + engine.REPEATS
+    assert ours.disturbed and run.table(figures).splitlines()[-1].count(" 0.50 disturbed |") == 1
+    assert run.quietness(figures).startswith("1 of them are disturbed: ")
+
+
+def test_where_the_system_does_not_say_nothing_is_repeated(ticks):
+    calls = []
+    side = engine.Side("ours", calls.append)
+    (ours,) = figures = engine.measure(engine.Work("w", "things", [1] * 3, [side]), CPU)
+    assert calls == [0, 1, 2] and ours.others is None and not ours.disturbed
+    assert "not known" in run.quietness(figures)
+
+
+CORES = """cpu  900 0 0 900 0 0 0 0 0 0
+cpu0 {user} 10 20 5000 30 1 2 {steal} 7 7
+cpu1 {user} 10 20 5000 30 1 2 {steal} 7 7
+cpu2 999999 0 0 0 0 0 0 0 0 0
+intr 1 2
+"""
+
+
+def test_others_are_what_the_cores_did_and_this_process_did_not(tmp_path, monkeypatch):
+    clock, own = [0.0], [0.0]
+    stat = tmp_path / "stat"
+    monkeypatch.setattr(quiet, "STAT", stat)
+    monkeypatch.setattr(quiet.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    monkeypatch.setattr(quiet.os, "sysconf", lambda name: 100)
+    monkeypatch.setattr(quiet.os, "times", lambda: (own[0], 1.0, 0.5, 0.5, 0.0))
+    monkeypatch.setattr(quiet.time, "perf_counter", lambda: clock[0])
+    stat.write_text(CORES.format(user=100, steal=0))
+    # Two cores of 100 + 10 + 20 + 1 + 2 ticks; two seconds of them are this process's.
+    assert quiet.busy_seconds() == 2.66
+    assert quiet.taken_by_others() == pytest.approx(0.66)
+    others = quiet.Others()
+    # Ten seconds later each core has worked for nine and was lent out for half a second more; 15 of
+    # these 19 are ours. A third core, which we may not use, does not count.
+    stat.write_text(CORES.format(user=1000, steal=50))
+    clock[0], own[0] = 10.0, 15.0
+    assert others.cores() == pytest.approx((19 - 15 - quiet.ROUNDING) / 10)
+    assert not quiet.is_quiet(others.cores())
+    own[0] = 18.9
+    assert quiet.is_quiet(others.cores()) and others.cores() == pytest.approx(0.005)
+    own[0] = 30.0  # counts that do not quite fit
+    assert others.cores() == 0
+
+
+@pytest.mark.parametrize("case", ["no file", "zeros", "no affinity"])
+def test_other_systems_do_not_say(case, tmp_path, monkeypatch):
+    stat = tmp_path / "stat"
+    if case != "no file":
+        stat.write_text("cpu0 0 0 0 0 0 0 0 0 0 0\n")
+    if case == "no affinity":
+        monkeypatch.delattr(quiet.os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(quiet, "STAT", stat)
+    assert quiet.busy_seconds() is None
+    assert quiet.Others().cores() is None and quiet.is_quiet(None)
 
 
 def test_a_side_that_computes_less_has_a_share_of_what_it_computes(ticks, monkeypatch):
@@ -183,6 +270,7 @@ def tiny(tmp_path, monkeypatch):
         (search, "ROWS", 300),
         (search, "MINED", 200),
         (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
+        (engine, "REPEATS", 0),  # tests run beside each other
     ]:
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(peers, "ENGINES", ())  # they have a test of their own
@@ -230,6 +318,13 @@ def test_a_work_that_is_gone_or_unknown_is_refused_in_one_line(work, capsys):
     said = "expected one of encode, " if work == "brew" else "is gone since 1.1: "
     assert f"error: --only {work}" in (error := capsys.readouterr().err.splitlines()[-1])
     assert said in error
+
+
+def test_a_processor_of_another_kind_is_refused_in_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True}, raising=False)
+    assert command.main(["--processor", "bfloat16"]) == 2
+    said = "error: --processor bfloat16: this one is of the kind avx2\n"
+    assert capsys.readouterr().err == said
 
 
 def test_missing_things_are_one_line(tmp_path, capsys):

@@ -124,6 +124,33 @@ def test_what_needs_a_gpu_is_run_if_it_is_named_and_there_is_one(there, capsys, 
     assert reproduce.main([]) == 0 and made == ["paper-mlp"] * there
 
 
+def test_the_speed_page_states_no_disturbed_speed(monkeypatch):
+    def side(work, name, disturbed, ratio):
+        rate = {"rate": 100.0, "unit": "pairs", "ratio": ratio, "peak_share": 0.5, "quality": None}
+        return {"work": work, "side": name, **rate, "disturbed": disturbed}
+
+    sides = [side("a", "ours", False, 1.0), side("a", "peer", True, 2.0)]
+    sides += [side("b", "ours", True, 1.0), side("b", "peer", False, 2.0)]
+    monkeypatch.setattr(pages, "figures", lambda name: sides)
+    lines = [line[2:5] for line in pages.speed([], [["a"], ["b"]], "speeds")]
+    assert lines[0] == ["100.0 pairs", "1.00", "50%"]
+    assert lines[1] == lines[2] == ["disturbed", "-", "-"]
+    assert lines[3] == ["100.0 pairs", "-", "50%"]  # the ratio is to ours
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "avx2", "vnni"])
+def test_speeds_of_another_processor_are_not_measured_here(kind, capsys, monkeypatch):
+    made = []
+    monkeypatch.setattr("runtime.device.processor_kind", lambda: kind)
+    monkeypatch.setattr(reproduce, "places_of", lambda tables, data: {})
+    monkeypatch.setattr(reproduce, "versions_of", lambda table: set())
+    monkeypatch.setattr(reproduce, "make", lambda table, *rest: made.append(table.name) or "")
+    monkeypatch.setattr(reproduce, "fill_pages", list)
+    assert reproduce.main(["--only", "benchmarks", "benchmarks-avx2"]) == 0
+    assert made == {"bfloat16": ["benchmarks"], "avx2": ["benchmarks-avx2"], "vnni": []}[kind]
+    assert capsys.readouterr().out.count("needs a processor of the kind ") == 2 - len(made)
+
+
 PAGE = """# A page
 <!-- full: tiny -->
 | task | encoder | pretrain | n | pearson | seen |

@@ -12,6 +12,7 @@ from minbert import BertModel, BertTokenizer
 from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.fast.int8 import NARROW, Int8
 from minbert.fast.linear import keepers
 from runtime.errors import UserError
 
@@ -204,7 +205,7 @@ def test_a_fingerprint_follows_all_that_decides_embeddings(tiny_encoder):
     change(lambda: tiny_encoder.model.embeddings.LayerNorm.bias.data.add_(1e-6))
     change(lambda: setattr(tiny_encoder, "max_length", 9))
     change(lambda: setattr(tiny_encoder, "dtype", torch.bfloat16))
-    change(lambda: setattr(tiny_encoder, "int8", object()))
+    change(lambda: setattr(tiny_encoder, "int8", Int8(NARROW)))
     change(lambda: setattr(tiny_encoder, "device", torch.device("cuda")))
     change(lambda: tiny_encoder.tokenizer.backend.add_tokens(["catdog"]))
     change(lambda: config.update(hidden_act="relu"))

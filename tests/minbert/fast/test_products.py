@@ -1,4 +1,4 @@
-"""Training in bfloat16: the exact numbers up to rounding, on rows that recur or at [CLS] alone."""
+"""Training in bfloat16, and where [CLS] alone is read: the exact numbers up to rounding."""
 
 import pytest
 import torch
@@ -162,6 +162,24 @@ def test_whatever_else_reads_all_tokens(case, encoder, batch):
     encoder.model.train(case != "evaluation")
     encoder.dtype = torch.float32 if case == "float32" else torch.bfloat16
     assert rows_of(encoder.model.encoder.layer, encoder, batch)[-1] >= len(batch.input_ids)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "cls_before_pooler"])
+def test_encoding_in_float32_ends_at_cls_with_the_same_embeddings(pooling, tiny_encoder):
+    tiny_encoder.pool_by(pooling)
+    layers = tiny_encoder.model.encoder.layer
+    texts = toy_sentences(40)
+    batch = tiny_encoder.tokenize(texts).pack(range(40))
+    with torch.inference_mode():
+        rows = rows_of(layers, tiny_encoder, batch)
+        expected = whole_pass(tiny_encoder, batch)
+        torch.testing.assert_close(tiny_encoder.embed(batch), expected, rtol=1e-5, atol=1e-6)
+    assert rows == [*[len(batch.input_ids)] * (len(layers) - 1), 40]
+    with torch.inference_mode(), pytest.raises(ValueError, match="positions"):
+        length = tiny_encoder.model.config.num_positions + 1
+        tiny_encoder.embed(tiny_encoder.tokenizer(["a " * length], max_length=length).pack([0]))
+    tiny_encoder.model.train()
+    assert rows_of(layers, tiny_encoder, batch)[-1] == len(batch.input_ids)
 
 
 @needs_bfloat16
