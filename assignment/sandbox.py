@@ -1,8 +1,8 @@
 """Runs a command that nobody trusts, and watches from outside what it uses.
 
 Clock, output, memory, processes and disk of the whole tree are looked at twenty times a second; at
-a limit it ends as a whole. How it is kept apart from this machine is one of `isolation.ways`,
-chosen once, by trying it.
+a limit it ends as a whole. What it leaves is handed back by `isolation.inside`. How it is kept
+apart from this machine is one of `isolation.ways`, chosen once, by trying it.
 """
 
 import json
@@ -20,15 +20,18 @@ from pathlib import Path
 
 from assignment.isolation import ROOT, Job, Limits
 from assignment.isolation.inside import READY, kill_below, processes_below
-from assignment.isolation.ways import CONTAINER, NAMES, USER, WAYS, Way
+from assignment.isolation.ways import BUBBLEWRAP, CONTAINER, NAMES, USER, WAYS, Way
 from assignment.walk import files_below
 from runtime.errors import MachineError, UserError
+from runtime.streams import printable
 
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
 PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
 SHORT_OF_MEMORY = "memory: the kernel ended it"
+OTHERS = "the disk lost more than a submission may use, by its files without a name or by others"
+WRITABLE = ("/tmp", "/var/tmp", "/dev/shm")  # everybody may
 UNSAFE = "none"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -77,6 +80,7 @@ class Outcome:
     seconds: float  # wall clock
     stopped: str  # what was used up, as "seconds" or "memory"; "" if it ended by itself
     output: str  # the beginning of stdout and stderr
+    files: dict[str, bytes] = field(default_factory=dict)  # of those that it was to return
 
 
 def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) -> Isolation:
@@ -148,23 +152,26 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
 
     Raises:
         OSError: the folder cannot be used, or no process can be started.
-        MachineError: the sandbox did not start, or the machine ran out of memory.
+        MachineError: the sandbox did not start, or the machine ran out of memory or of disk.
     """
     folder = job.folder.resolve()
-    scratch = folder / "scratch"
-    scratch.mkdir(exist_ok=True)
-    if job.user is not None:
-        for place in (folder, *folder.iterdir()):
-            os.chown(place, job.user, job.user)
     in_container = isolation.way is CONTAINER
+    in_memory = isolation.way in (CONTAINER, BUBBLEWRAP)
+    if job.user is not None:
+        os.chown(folder, job.user, job.user)
     limits = job.limits.of_a_process()
     if job.user is not None and not in_container:
         limits["RLIMIT_NPROC"] = job.limits.processes  # of this user, who runs nothing else
+    scratch = str(folder / "scratch")
     spec = {
         "command": job.command,
-        "folder": str(scratch),
-        "environment": ENVIRONMENT | {"HOME": str(scratch), "TMPDIR": str(scratch)},
+        "folder": str(folder),
+        "folders": list(dict.fromkeys(["scratch", *map(os.path.dirname, job.returns)])),
+        "returns": job.returns,
+        "most": job.limits.answer_bytes,
+        "environment": ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch},
         "limits": limits,
+        "files": job.limits.files if in_memory else 0,
         "seconds": job.limits.seconds,
         "user": None if in_container else job.user,
     }
@@ -177,80 +184,107 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         # Nothing is written to it: its end tells `inside` that there is nobody any more.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    watch = _Watch(process, folder, job.limits, stop or threading.Event())
+    on_disk = {} if in_memory else {place: _free(place) for place in (str(folder), *WRITABLE)}
+    watch = _Watch(process, folder, job.limits, stop or threading.Event(), on_disk)
     try:
         watch.until_the_end(start + job.limits.seconds)
     finally:
         _kill(process)
-    before, ready, output = bytes(watch.output).partition(READY)
-    if not ready:
-        fault = " ".join(before.decode("utf-8", "replace").split())
+        if isolation.way is USER:
+            _sweep(job.user)
+    output = watch.output.decode("utf-8", "replace")
+    if not watch.handed_back.startswith(READY):
+        fault = " ".join(output.split())
         raise MachineError(f"{isolation.name}: the sandbox does not start ({fault[-300:]})")
-    stopped = watch.stopped()
-    if stopped == SHORT_OF_MEMORY and not in_container:  # whose limit the kernel keeps
-        raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
-    seconds = time.monotonic() - start
-    return Outcome(process.returncode, seconds, stopped, output.decode("utf-8", "replace"))
+    files, code, used_up = _handed_back(bytes(watch.handed_back[len(READY) :]), job.returns)
+    stopped = watch.exceeded or used_up
+    killed = code == 128 + signal.SIGKILL and not stopped
+    # A process that kills itself is no want of memory.
+    if killed and _out_of_memory_kills() > watch.kills:
+        stopped = SHORT_OF_MEMORY
+        if not in_container:  # whose limit the kernel keeps
+            raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
+    if stopped == OTHERS:
+        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
+    return Outcome(code, time.monotonic() - start, stopped, output, files)
+
+
+def _handed_back(stream: bytes, names: Sequence[str]) -> tuple[dict[str, bytes], int, str]:
+    """Return the files that `isolation.inside` wrote, the exit code, and what was used up.
+
+    A student's process may have written to it, too: of that nothing is an error.
+    """
+    files: dict[str, bytes] = {}
+    code, used_up = 128 + signal.SIGKILL, ""
+    while stream:
+        line, _, stream = stream.partition(b"\n")
+        try:
+            first, second = json.loads(line)
+            if first in names:
+                files[first], stream = stream[: int(second)], stream[int(second) :]
+            else:
+                code, used_up = int(first), printable(str(second))[:80]
+        except (ValueError, TypeError):
+            break
+    return files, code, used_up
 
 
 @dataclass
 class _Watch:
-    """Reads a process's output and looks after what its whole tree uses."""
+    """Reads what a process writes and looks after what its whole tree uses."""
 
     process: "subprocess.Popen[bytes]"
     folder: Path
     limits: Limits
     stop: threading.Event
+    free: dict[str, int]  # place -> bytes that were free on its disk; none: it has no disk
     output: bytearray = field(default_factory=bytearray)
+    handed_back: bytearray = field(default_factory=bytearray)
     written: int = 0
     exceeded: str = ""
     kills: int = field(default_factory=lambda: _out_of_memory_kills())
 
     def until_the_end(self, deadline: float) -> None:
-        """Watch until the process has ended or has used up what it may."""
-        assert self.process.stdout is not None
-        handle = self.process.stdout.fileno()
-        os.set_blocking(handle, False)
+        """Watch until the process has ended; end it when it has used up what it may."""
         next_look = 0.0
         with selectors.DefaultSelector() as selector:
-            selector.register(handle, selectors.EVENT_READ)
-            while self.process.poll() is None and not self.exceeded:
-                if not selector.get_map():  # it closed its output, and goes on
-                    time.sleep(POLL_SECONDS)
-                elif selector.select(POLL_SECONDS) and not self._read(handle):
-                    selector.unregister(handle)
+            for pipe in (self.process.stdout, self.process.stderr):
+                assert pipe is not None and self.process.stdin is not None
+                selector.register(pipe, selectors.EVENT_READ)
+            while selector.get_map():
+                for key, _ in selector.select(POLL_SECONDS):
+                    if not self._read(key.fd, key.fileobj is self.process.stdout):
+                        selector.unregister(key.fileobj)
                 now = time.monotonic()
-                if self.stop.is_set():
+                if self.exceeded:
+                    if not self.process.stdin.closed:
+                        self.process.stdin.close()  # upon which `isolation.inside` ends everything
+                        deadline = now + PATIENCE
+                    if now > deadline:
+                        return
+                elif self.stop.is_set():
                     self.exceeded = "patience of whoever grades"
                 elif now > deadline:
                     self.exceeded = "seconds"
                 elif now > next_look:
-                    self.exceeded = self.exceeded or self._look()
+                    self.exceeded = self._look()
                     next_look = time.monotonic() + POLL_SECONDS
-        while self._read(handle) and not self.exceeded:
-            pass
 
-    def stopped(self) -> str:
-        """Return what was used up, "" if nothing."""
-        if self.exceeded or self.process.returncode == 128 + signal.SIGXCPU:
-            return self.exceeded or "CPU seconds"
-        killed = self.process.returncode == 128 + signal.SIGKILL
-        # A process that kills itself is no want of memory.
-        return SHORT_OF_MEMORY if killed and _out_of_memory_kills() > self.kills else ""
-
-    def _read(self, handle: int) -> bool:
+    def _read(self, handle: int, handed_back: bool) -> bool:
         """Read what is there; return whether there may be more."""
-        try:
-            chunk = os.read(handle, 1 << 16)
-        except BlockingIOError:
-            return self.process.poll() is None
-        self.written += len(chunk)
-        self.output += chunk[: SHOWN_BYTES - len(self.output)]
-        if self.written > self.limits.output_bytes:
-            self.exceeded = "output"
+        chunk = os.read(handle, 1 << 16)
+        if handed_back:
+            self.handed_back += chunk
+            if len(self.handed_back) > 2 * self.limits.disk_bytes:  # no honest `inside` wrote it
+                return False
+        else:
+            self.written += len(chunk)
+            self.output += chunk[: SHOWN_BYTES - len(self.output)]
+            if self.written > self.limits.output_bytes:
+                self.exceeded = self.exceeded or "output"
         return bool(chunk)
 
     def _look(self) -> str:
@@ -259,7 +293,11 @@ class _Watch:
             return "processes"
         if sum(map(_memory, tree)) > self.limits.memory:
             return "memory"
-        return _disk(self.folder, self.limits)
+        if not self.free:
+            return ""
+        # Files without a name, and those elsewhere, are not seen in its folder.
+        lost = any(free - _free(place) > self.limits.disk_bytes for place, free in self.free.items())
+        return _disk(self.folder, self.limits) or (OTHERS if lost else "")
 
 
 def _memory(process: int) -> int:
@@ -297,10 +335,26 @@ def _disk(folder: Path, limits: Limits) -> str:
     return ""
 
 
+def _free(place: str) -> int:
+    """Return the bytes that are free on a place's disk, 0 where it is not there."""
+    try:
+        disk = os.statvfs(place)
+    except OSError:
+        return 0
+    return disk.f_bfree * disk.f_frsize
+
+
+def _sweep(user: int | None) -> None:
+    """Delete what a student's user left where everybody may write."""
+    places = [place for place in WRITABLE if os.path.isdir(place)]
+    words = ["find", *places, "-xdev", "-depth", "-user", str(user), "-delete"]
+    subprocess.run(words, capture_output=True, check=False)
+
+
 def _kill(process: "subprocess.Popen[bytes]") -> None:
     """End a process with all that it started."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.close()  # upon which `isolation.inside` ends everything
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.close()
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -308,3 +362,4 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     process.stdout.close()
+    process.stderr.close()

@@ -1,0 +1,90 @@
+"""Looks, with a student's rights, for what no student's code may read.
+
+Its source is run in the sandbox, before any submission: `python -c SOURCE FILE`. FILE holds paths
+that must not open, the lines of solutions and the bytecode of solutions, in hexadecimal digits, so
+that the file is not what it looks for. Prints JSON: what was found, and whether time was up before
+all was looked at. Standard library only.
+"""
+
+import json
+import os
+import stat
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from importlib.util import MAGIC_NUMBER
+
+ELSEWHERE = {"/proc", "/sys", "/dev"}
+LEAST_BYTES, MOST_BYTES = 2**8, 2**16  # of a file of the solution
+
+
+def small_files(folders: list[str]) -> Iterator[str]:
+    """Yield the small plain files below folders, each once, those near the top first.
+
+    No link is followed.
+    """
+    seen = set()
+    waiting = deque(folders)
+    while waiting:
+        try:
+            entries = [*os.scandir(waiting.popleft())]
+        except OSError:
+            continue
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            if entry.is_dir(follow_symlinks=False) and entry.path not in ELSEWHERE:
+                waiting.append(entry.path)
+            elif stat.S_ISREG(status.st_mode) and LEAST_BYTES < status.st_size < MOST_BYTES:
+                if (status.st_dev, status.st_ino) not in seen:
+                    seen.add((status.st_dev, status.st_ino))
+                    yield entry.path
+
+
+def content(path: str) -> bytes:
+    """Return what a file holds, nothing if it cannot be opened."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, MOST_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
+def is_solution(text: bytes, lines: list[list[bytes]], bytecode: list[bytes]) -> bool:
+    """Return whether bytes hold all lines of a solution, or one that Python has compiled."""
+    if text.startswith(MAGIC_NUMBER):
+        return any(code in text for code in bytecode)
+    return b"def " in text and any(all(line in text for line in body) for body in lines)
+
+
+def main() -> None:
+    """Print what was found."""
+    with open(sys.argv[1]) as file:
+        spec = json.load(file)
+    for path in spec["paths"]:
+        try:
+            os.close(os.open(path, os.O_RDONLY))
+        except OSError:
+            continue
+        print(json.dumps({"found": path}))
+        return
+    lines = [[bytes.fromhex(line) for line in body] for body in spec["lines"]]
+    bytecode = [bytes.fromhex(code) for code in spec["bytecode"]]
+    end = time.monotonic() + spec["seconds"]
+    for path in small_files([*spec["folders"], "/"]) if lines else ():
+        if is_solution(content(path), lines, bytecode):
+            print(json.dumps({"found": path}))
+            return
+        if time.monotonic() > end:
+            print(json.dumps({"found": "", "late": True}))
+            return
+    print(json.dumps({"found": ""}))
+
+
+if __name__ == "__main__":
+    main()
