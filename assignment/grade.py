@@ -21,6 +21,7 @@ from assignment.submission.dialects import ASKED, CS224N
 from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
 from assignment.submission.score import aggregate
 from assignment.submission.validate import Gold
+from assignment.trees import ROOT, traces
 from data.examples import DataError
 from runtime.commands import exit_code
 from runtime.errors import UserError
@@ -110,7 +111,8 @@ def grade(options: GradeOptions) -> int:
         suite = read_suite(options.suite)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{options.suite}: no suite of make ({error}); give its hidden/") from None
-    files = asked_files(part["name"] for part in suite.about["parts"])
+    parts = [part["name"] for part in suite.about["parts"]]
+    files = asked_files(parts)
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
     reference = options.reference or options.suite.parent / "reference"
@@ -121,7 +123,9 @@ def grade(options: GradeOptions) -> int:
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
     alone = options.single and len(options.submissions) == 1
     unsafe = Isolation(UNSAFE)
-    isolation = unsafe if options.unsafe else choose(options.sandbox, hidden, alone)
+    isolation = unsafe if options.unsafe else choose(
+        options.sandbox, hidden, alone, traces(parts, (ROOT, reference))
+    )
     exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
     with workplace() as work:
         members = submissions(options.submissions, files, options.single, work)

@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 MOST_RUNS = 3
 LATER = 1 / (MOST_RUNS - 1)
 CASE = 1 / 8  # of a run's time, for one case
+ENDINGS = (".npz", ".error.txt")  # of what the driver writes of a case
 
 
 @dataclass(frozen=True)
@@ -144,20 +145,22 @@ def _grade(
     for number in range(MOST_RUNS):
         if not waiting:
             break
-        folder, out = place / f"run{number}", place / f"run{number}" / "out"
-        out.mkdir(parents=True)
-        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": str(out)}
+        folder = place / f"run{number}"
+        folder.mkdir()
+        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": f"{folder}/out"}
         spec |= {"names": waiting, "cpu_seconds": max(1.0, limits.cpu_seconds * CASE)}
         command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
-        job = Job(command, folder, limits, (kit, suite, tree), user)
+        returns = tuple(f"out/{name}{ending}" for name in waiting for ending in ENDINGS)
+        job = Job(command, folder, limits, (kit, suite, tree), user, returns)
         _check_room(place, limits)
         outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)
         if stop.is_set():
             raise MachineError("interrupted")
         seconds += outcome.seconds
-        answered = intake.take_answers(out, answers, waiting)
-        waiting = [name for name in waiting if name not in answered]
+        for path, content in outcome.files.items():
+            (answers / Path(path).name).write_bytes(content)
+        waiting = [n for n in waiting if not any(f"out/{n}{e}" in outcome.files for e in ENDINGS)]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             why = f"the process ended by itself with exit code {outcome.exit_code}"
             if outcome.stopped:

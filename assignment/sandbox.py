@@ -9,16 +9,19 @@ import json
 import os
 import selectors
 import signal
+import site
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from assignment.isolation import ROOT, Job, Limits
+from assignment.isolation import ROOT, Job, Limits, probe
 from assignment.isolation.inside import READY, kill_below, processes_below
 from assignment.isolation.ways import BUBBLEWRAP, CONTAINER, NAMES, USER, WAYS, Way
 from assignment.walk import files_below
@@ -31,7 +34,7 @@ PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
 SHORT_OF_MEMORY = "memory: the kernel ended it"
 OTHERS = "the disk lost more than a submission may use, by its files without a name or by others"
-WRITABLE = ("/tmp", "/var/tmp", "/dev/shm")  # everybody may
+WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # by everybody
 UNSAFE = "none"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -47,17 +50,8 @@ ENVIRONMENT = {
 # Neither people nor services have ids in this range of systemd's conventions; two graders at a time
 # seldom take the same, whose processes would count together.
 FIRST_USER = 60706 + os.getpid() % 13 * 16
-# Prints the first path of a list that it can open.
-OPEN = """
-import json, os
-for path in json.load(open("../paths.json")):
-    try:
-        os.close(os.open(path, os.O_RDONLY))
-    except OSError:
-        continue
-    print(path)
-    break
-"""
+PROBE = Path(probe.__file__).read_text(encoding="utf-8")
+PROBE_SECONDS = 60  # for looking at files; what is likeliest comes first
 
 
 @dataclass(frozen=True)
@@ -83,14 +77,20 @@ class Outcome:
     files: dict[str, bytes] = field(default_factory=dict)  # of those that it was to return
 
 
-def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) -> Isolation:
-    """Return the first way that works here and hides the answers, found out by trying.
+def choose(
+    asked: str = "",
+    hidden: Sequence[Path] = (),
+    alone: bool = False,
+    traces: Mapping[str, Any] = MappingProxyType({}),
+) -> Isolation:
+    """Return the first way that works here and hides answers and solution, found out by trying.
 
     Args:
         asked: the name of the only way to try; "": of any.
         hidden: folders that no student's code may open.
         alone: one submission is graded, not a class: only then another user is isolation enough,
             since users can leave notes for one another.
+        traces: by what a solution is known, as `trees.traces` returns it.
 
     Raises:
         UserError: there is no way of this name.
@@ -109,7 +109,7 @@ def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) ->
             fault = "marks a single submission only (--single)"
         for own_users in () if fault else (True, False) if os.geteuid() == 0 else (False,):
             isolation = Isolation(way.name, own_users)
-            trial = fault_of(isolation, hidden)
+            trial = fault_of(isolation, hidden, traces)
             if not trial:
                 return isolation
             fault = fault or trial
@@ -117,29 +117,45 @@ def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) ->
     raise MachineError(f"no sandbox works here ({'; '.join(faults)}); --unsafe grades without one")
 
 
-def fault_of(isolation: Isolation, hidden: Sequence[Path] = ()) -> str:
-    """Return why a way of isolation will not do, "" if it runs Python and hides `hidden`."""
+def fault_of(
+    isolation: Isolation,
+    hidden: Sequence[Path] = (),
+    traces: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
+    """Return why a way of isolation will not do, "" if it runs Python and hides what it should.
+
+    The folders `hidden` are looked for by name, the solution by what it says, wherever it lies.
+    """
     if isolation.way is USER and not isolation.own_users:
         return "root as root is not kept from anything"
     paths = [str(folder.resolve()) for folder in hidden]
     paths += [entry.path for folder in paths for entry in files_below(folder)]
+    spec = {"paths": paths, "lines": [], "bytecode": [], "seconds": PROBE_SECONDS, **traces}
+    spec["folders"] = site.getsitepackages()
     with tempfile.TemporaryDirectory() as folder:
         user = FIRST_USER if isolation.own_users else None
         os.chmod(folder, 0o755)
-        place = Path(folder, "run")
+        place, given = Path(folder, "run"), Path(folder, "given")
         place.mkdir()
-        (place / "paths.json").write_text(json.dumps(paths), encoding="utf-8")
-        job = Job((sys.executable, "-SBc", OPEN), place, Limits(), user=user)
+        given.mkdir()
+        (given / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+        command = (sys.executable, "-SBc", PROBE, str(given / "spec.json"))
+        limits = Limits(seconds=3 * PROBE_SECONDS, cpu_seconds=2 * PROBE_SECONDS)
         try:
-            outcome = run(job, isolation)
+            outcome = run(Job(command, place, limits, (given,), user), isolation)
         except (OSError, subprocess.CalledProcessError) as error:
             return str(error)
         except MachineError as error:
             return str(error).removeprefix(f"{isolation.name}: ")
     if outcome.exit_code or outcome.stopped:
-        return outcome.output[:200]
-    if opened := outcome.output.strip():
-        return f"students' code can open {opened}; chmod -R go-rwx its folder, or move it"
+        return f"{outcome.stopped} {outcome.output[-200:]}".strip()
+    found = json.loads(outcome.output)
+    if path := found["found"]:
+        what = "open" if path in paths else "read the solution in"
+        return f"students' code can {what} {path}; chmod -R go-rwx its folder, or move it"
+    if found["late"]:
+        seconds = f"{PROBE_SECONDS} s were too short to look at all"
+        print(f"note: {seconds} files that students' code can read here", file=sys.stderr)
     return ""
 
 
@@ -187,8 +203,10 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    on_disk = {} if in_memory else {place: _free(place) for place in (str(folder), *WRITABLE)}
-    watch = _Watch(process, folder, job.limits, stop or threading.Event(), on_disk)
+    places = (str(folder), *WRITABLE) if isolation.way is USER else ()
+    free = {place: _free(place) for place in places}
+    on_disk = None if in_memory else folder
+    watch = _Watch(process, on_disk, job.limits, stop or threading.Event(), free)
     try:
         watch.until_the_end(start + job.limits.seconds)
     finally:
@@ -237,10 +255,10 @@ class _Watch:
     """Reads what a process writes and looks after what its whole tree uses."""
 
     process: "subprocess.Popen[bytes]"
-    folder: Path
+    folder: Path | None  # the only place to write, where it is on this machine's disk
     limits: Limits
     stop: threading.Event
-    free: dict[str, int]  # place -> bytes that were free on its disk; none: it has no disk
+    free: dict[str, int]  # place -> bytes that were free on its disk, if that is to be watched
     output: bytearray = field(default_factory=bytearray)
     handed_back: bytearray = field(default_factory=bytearray)
     written: int = 0
@@ -293,11 +311,11 @@ class _Watch:
             return "processes"
         if sum(map(_memory, tree)) > self.limits.memory:
             return "memory"
-        if not self.free:
-            return ""
+        if self.folder and _is_too_much(self.folder, self.limits):
+            return "disk"
         # Files without a name, and those elsewhere, are not seen in its folder.
-        lost = any(free - _free(place) > self.limits.disk_bytes for place, free in self.free.items())
-        return _disk(self.folder, self.limits) or (OTHERS if lost else "")
+        lost = (free - _free(place) for place, free in self.free.items())
+        return OTHERS if max(lost, default=0) > self.limits.disk_bytes else ""
 
 
 def _memory(process: int) -> int:
@@ -322,8 +340,8 @@ def _out_of_memory_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def _disk(folder: Path, limits: Limits) -> str:
-    """Return "disk" if the files of a folder are too many or too large, otherwise ""."""
+def _is_too_much(folder: Path, limits: Limits) -> bool:
+    """Return whether the files of a folder are too many or too large."""
     total = 0
     for count, entry in enumerate(files_below(folder), 1):
         try:
@@ -331,8 +349,8 @@ def _disk(folder: Path, limits: Limits) -> str:
         except OSError:  # deleted meanwhile
             continue
         if count > limits.files or total > limits.disk_bytes:
-            return "disk"
-    return ""
+            return True
+    return False
 
 
 def _free(place: str) -> int:

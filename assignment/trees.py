@@ -8,18 +8,22 @@ students write; all that these build on is in `kit/`, whose packages take in the
 import ast
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import cache_from_source
+from itertools import product
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 from assignment.intake import asked_files
-from assignment.parts import Mistake, Part
+from assignment.parts import PARTS, Mistake, Part
 from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
+SHORT = 24  # characters, of a line that any program may have
 KIT = "kit"
 PROGRAMS = ("train.py", "check.py")
 JOINED = """
@@ -140,6 +144,37 @@ def with_body(source: str, name: str, body: Sequence[str]) -> str:
     pad = " " * (len(lines[first]) - len(lines[first].lstrip()))
     lines[first:end] = [f"{pad}{line}".rstrip() for line in body]
     return "\n".join(lines) + "\n"
+
+
+def traces(parts: Iterable[str], folders: Iterable[Path]) -> dict[str, Any]:
+    """Return by what the solutions of parts are known, for `isolation.probe`.
+
+    Of each place whose body is no line or two that any program may have: its lines, and what Python
+    makes of it, in hexadecimal digits.
+    """
+    lines, bytecode = [], set()
+    places = [place for name in parts if name in PARTS for place in PARTS[name].places]
+    for place, folder in product(places, folders):
+        file, _, name = place.partition(":")
+        if not (folder / file).is_file():
+            continue
+        source = (folder / file).read_text(encoding="utf-8")
+        first, end = body_of(source, name)
+        body = [line.strip() for line in source.splitlines()[first:end]]
+        body = sorted((line for line in body if len(line) > SHORT), key=len, reverse=True)
+        if len(body) > 1 and len(body[0]) > 2 * SHORT:  # the longest first: it is the rarest
+            lines.append([line.encode().hex() for line in body])
+        code = _code(compile(source, file, "exec"), name)
+        bytecode |= {code.co_code.hex()} if len(code.co_code) > 8 * SHORT else set()
+    return {"lines": lines, "bytecode": sorted(bytecode)}
+
+
+def _code(code: CodeType, name: str) -> CodeType:
+    """Return the code of `function` or `Class.method`, in that of a module."""
+    for word in name.split("."):
+        inside = (c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == word)
+        code = next(inside)
+    return code
 
 
 def body_of(source: str, name: str) -> tuple[int, int]:

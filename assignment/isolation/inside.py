@@ -26,6 +26,7 @@ READY = b"all that could be given up was\n"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
 GRACE = 10  # seconds in which the grader would have stopped us, were it there
 LOOK_SECONDS = 0.05
+FULL = 1 / 8  # of a disk, free: there may soon be no room for answers
 # Follow no link, and do not wait for somebody to write to a pipe.
 PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -68,12 +69,14 @@ def _watch(spec: dict[str, Any], ended: int) -> str:
     """Wait until the command ends, or nobody waits for it; return what was used up, if anything."""
     deadline = time.monotonic() + spec["seconds"] + GRACE
     while time.monotonic() < deadline:
-        if select.select([0, ended], [], [], LOOK_SECONDS)[0]:
+        over = select.select([0, ended], [], [], LOOK_SECONDS)[0]
+        # In a file system of its own, whose size is fixed; the number of files is not.
+        disk = os.statvfs(spec["folder"])
+        many, full = disk.f_files - disk.f_ffree > spec["files"], disk.f_bfree < disk.f_blocks * FULL
+        if spec["files"] and (many or full):
+            return "disk"
+        if over:
             return ""
-        now = os.statvfs(spec["folder"])
-        # In a file system of its own; its size is fixed, the number of files is not.
-        if spec["files"] and now.f_files - now.f_ffree > spec["files"]:
-            return "files"
     return "seconds"
 
 
@@ -83,9 +86,12 @@ def _hand_back(path: str, name: str, most: int) -> None:
         handle = os.open(path, PLAIN)
     except OSError:
         return
-    with open(handle, "rb") as file:
-        content = file.read(most + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None
-    if content is not None and len(content) <= most:
+    content = b""
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        with open(handle, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    os.close(handle)
+    if content and len(content) <= most:  # an empty one had no room on the disk
         _say([name, len(content)], content)
 
 

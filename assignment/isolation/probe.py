@@ -28,17 +28,17 @@ def small_files(folders: list[str]) -> Iterator[str]:
     waiting = deque(folders)
     while waiting:
         try:
-            entries = [*os.scandir(waiting.popleft())]
-        except OSError:
+            inside = [*os.scandir(waiting.popleft())]
+            entries = [(entry, entry.stat(follow_symlinks=False)) for entry in inside]
+        except OSError:  # unreadable, or gone meanwhile
             continue
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
+        for entry, status in entries:
             if entry.is_dir(follow_symlinks=False) and entry.path not in ELSEWHERE:
                 waiting.append(entry.path)
-            elif stat.S_ISREG(status.st_mode) and LEAST_BYTES < status.st_size < MOST_BYTES:
-                if (status.st_dev, status.st_ino) not in seen:
-                    seen.add((status.st_dev, status.st_ino))
-                    yield entry.path
+            small = stat.S_ISREG(status.st_mode) and LEAST_BYTES < status.st_size < MOST_BYTES
+            if small and (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                yield entry.path
 
 
 def content(path: str) -> bytes:
@@ -62,8 +62,13 @@ def is_solution(text: bytes, lines: list[list[bytes]], bytecode: list[bytes]) ->
     return b"def " in text and any(all(line in text for line in body) for body in lines)
 
 
+def tell(found: str = "", late: bool = False) -> None:
+    """Print what was found, and whether time was up."""
+    print(json.dumps({"found": found, "late": late}))
+
+
 def main() -> None:
-    """Print what was found."""
+    """Look, and tell."""
     with open(sys.argv[1]) as file:
         spec = json.load(file)
     for path in spec["paths"]:
@@ -71,19 +76,19 @@ def main() -> None:
             os.close(os.open(path, os.O_RDONLY))
         except OSError:
             continue
-        print(json.dumps({"found": path}))
+        tell(path)
         return
     lines = [[bytes.fromhex(line) for line in body] for body in spec["lines"]]
     bytecode = [bytes.fromhex(code) for code in spec["bytecode"]]
     end = time.monotonic() + spec["seconds"]
     for path in small_files([*spec["folders"], "/"]) if lines else ():
         if is_solution(content(path), lines, bytecode):
-            print(json.dumps({"found": path}))
+            tell(path)
             return
         if time.monotonic() > end:
-            print(json.dumps({"found": "", "late": True}))
+            tell(late=True)
             return
-    print(json.dumps({"found": ""}))
+    tell()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from small_suite import ABOUT, FILES, HONEST, POINTS, exam, graded, passed, subm
 
 from assignment import grading, intake, sandbox
 from assignment.grading import grade, grade_class
-from assignment.intake import submissions, take_answers, take_code
+from assignment.intake import submissions, take_code
 from assignment.marks import for_gradescope, write_class
 from assignment.sandbox import Outcome
 
@@ -146,24 +146,3 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     assert found == given | {"helper.py": "own"}
     link = "loop.py: no plain file of up to 1 MB"
     assert left == [".hidden.py: hidden", link, "a/missing.py: not there"]
-
-
-def test_only_plain_small_files_are_answers(tmp_path):
-    out, target = tmp_path / "out", tmp_path / "target"
-    out.mkdir()
-    (tmp_path / "elsewhere").write_text("secret")
-    for name in ("fine.npz", "both.npz", "both.error.txt", "raised.error.txt", "unasked.npz"):
-        (out / name).write_text("x")
-    (out / "link.npz").symlink_to(tmp_path / "elsewhere")
-    os.link(tmp_path / "elsewhere", out / "hard.npz")
-    os.mkfifo(out / "pipe.npz")
-    (out / "folder.npz").mkdir()
-    with (out / "large.npz").open("wb") as file:
-        file.truncate(2**40)  # no byte of it is stored
-    cases = ["fine", "both", "raised", "link", "hard", "pipe", "folder", "large", "gone"]
-    assert take_answers(out, target, cases) == ["fine", "both", "raised"]
-    taken = {"fine.npz", "both.npz", "both.error.txt", "raised.error.txt"}
-    assert {path.name for path in target.iterdir()} == taken
-    # A folder of answers may be a link to another student's.
-    (tmp_path / "linked").symlink_to(out)
-    assert take_answers(tmp_path / "linked", tmp_path / "none", ["fine"]) == []
