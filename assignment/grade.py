@@ -12,7 +12,7 @@ from assignment import marks as written
 from assignment.compare import Suite, read_suite
 from assignment.grading import Exam, grade_class, workplace
 from assignment.grading import grade as grade_one
-from assignment.intake import Submission, asked_files, submissions
+from assignment.intake import Submission, asked_files, own_code, submissions
 from assignment.isolation import Limits
 from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
@@ -32,7 +32,8 @@ from runtime.streams import printable
 
 SPLIT = "test"  # of the predictions handed in
 PAGE = "class.html"
-OWN_NAMES = (PAGE, "marks.csv", "marks.json")
+CODE, HANDED_OUT = "code", "handed-out.py"
+OWN_NAMES = (PAGE, "marks.csv", "marks.json", CODE, HANDED_OUT)
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
 
@@ -84,7 +85,8 @@ A submission is a folder or a zip; one that cannot be read gets no points and a 
 and stops no other. Every entry of a folder has a row.
 Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
 and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
-DIR/results.json alone.
+DIR/results.json alone. DIR/code/NAME.py is all that a student wrote, and DIR/handed-out.py
+what all were given, for programs that compare submissions.
 
 examples:
   a class, as downloaded:
@@ -133,6 +135,10 @@ def grade(options: GradeOptions) -> int:
         if fault := _fault_of(solution, suite):
             print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
             return 1
+        if options.starter and not alone:
+            exam = replace(exam, code=options.out / CODE)
+            handed_out = own_code(options.starter, files, options.starter)
+            write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
             graded = grade_class(members, exam, options.jobs or _cores(), work)
@@ -150,7 +156,7 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
     if wrong is None:
         return ""
     points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
-    why = printable(f"{wrong.reason}; {solution.stops.get(wrong.case, '')}").strip("; ")
+    why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
 
 

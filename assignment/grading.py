@@ -26,7 +26,7 @@ from assignment.isolation import Job, Limits
 from assignment.marks import Mark
 from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
-from runtime.files import is_alive
+from runtime.files import is_alive, write_text
 
 HERE = Path(__file__).parent
 # A run that is stopped gives no answer to the case it was at; the others get another run, and with
@@ -47,6 +47,7 @@ class Exam:
     starter: Path | None  # the tree that was handed out; None: the student's own is used
     limits: Limits  # of each run
     isolation: Isolation
+    code: Path | None = None  # where each student's own code is kept, to be compared
     driver: Path = HERE / "driver.py"
     cases: Path = HERE / "cases"
 
@@ -136,6 +137,9 @@ def _grade(
 ) -> Mark:
     kit, suite, tree, answers = (place / name for name in ("kit", "suite", "tree", "answers"))
     left = intake.take_code(submission.tree, tree, exam.files, exam.starter)
+    if exam.code and exam.starter:
+        own_code = intake.own_code(tree, exam.files, exam.starter)
+        write_text(exam.code / f"{submission.name}.py", own_code)
     _lay_out(exam, place, user)
     answers.mkdir(mode=0o700)
     parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}

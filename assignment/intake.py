@@ -176,6 +176,20 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     return left
 
 
+def own_code(tree: Path, files: Sequence[str], starter: Path) -> str:
+    """Return all that is a student's own of a tree that `take_code` wrote, in one text.
+
+    The asked files come first; the modules that were not handed out may hold a copy of one.
+    """
+    modules = (Path(entry.path).relative_to(tree) for entry in files_below(tree))
+    new = [str(name) for name in modules if name.suffix == ".py" and not (starter / name).exists()]
+    texts = []
+    for name in dict.fromkeys([*files, *sorted(new)]):
+        if (tree / name).is_file():
+            texts.append(f"# {name}\n{(tree / name).read_text('utf-8', errors='replace')}")
+    return "\n".join(texts)
+
+
 def _take_new_modules(tree: Path, target: Path) -> list[str]:
     """Copy the Python files that the target does not have yet; return what was left, in words."""
     left, taken = [], 0

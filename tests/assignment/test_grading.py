@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,18 @@ def test_an_interrupt_ends_what_runs_and_what_killed_graders_left_is_deleted(tmp
     with grading.workplace() as work:
         assert not left.exists() and work.is_dir()
     assert not work.exists()
+
+
+def test_what_is_compared_of_a_class_has_the_modules_that_were_not_handed_out(tmp_path, suite):
+    starter = tmp_path / "starter"
+    submission(starter, "def double(values):\n    raise NotImplementedError\n")
+    (starter / "given.py").write_text("GIVEN = 1\n")
+    thief = submission(tmp_path / "thief", "from zz_x import double, mean, total\n")
+    (thief.tree / "zz_x.py").write_text(HONEST)
+    paper = replace(exam(suite), starter=starter, code=tmp_path / "code")
+    assert passed(grade(thief, paper, tmp_path)) == set(POINTS)
+    compared = (tmp_path / "code" / "thief.py").read_text()
+    assert compared == f"# work.py\nfrom zz_x import double, mean, total\n\n# zz_x.py\n{HONEST}"
 
 
 def test_all_but_the_asked_files_come_from_the_starter(tmp_path):

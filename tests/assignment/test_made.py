@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from made_submissions import course_repository
 
+from assignment.__main__ import main
 from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.handout import write_handout
 from assignment.make import make, secrets_of
@@ -167,3 +168,13 @@ def test_a_folder_of_other_things_is_not_replaced(tmp_path, toy_data):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(UserError, match="is there and no assignment"):
         make(tmp_path, ["attention"], secrets_of(2), data=toy_data)
+
+
+def test_an_assignment_that_is_there_is_replaced_only_by_force(tmp_path, toy_data, capsys):
+    secrets = tmp_path / "instructor" / "secrets.json"
+    secrets.parent.mkdir()
+    secrets.write_text("{}")
+    words = ["make", "--out", str(tmp_path), "--parts", "weights", "--data", str(toy_data)]
+    assert main(words) == 2
+    assert "give --force" in capsys.readouterr().err and secrets.read_text() == "{}"
+    assert main([*words, "--force"]) == 0 and secrets.read_text() != "{}"

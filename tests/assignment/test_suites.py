@@ -115,7 +115,7 @@ def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, 
         asked = ask(tree, drawn)
     for folder, (found, raised) in zip(SUITES, asked, strict=True):
         results = judge_arrays(read_suite(made / folder), found, raised)
-        assert [(r.case, r.reason) for r in results if not r.passed] == []
+        assert [(r.case, r.computed) for r in results if not r.passed] == []
 
 
 @pytest.mark.parametrize("line", ["raise CheckpointError('no')", "return None", "return EMPTY"])
