@@ -125,8 +125,10 @@ def grade(options: GradeOptions) -> int:
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
     alone = options.single and len(options.submissions) == 1
     unsafe = Isolation(UNSAFE)
-    isolation = unsafe if options.unsafe else choose(
-        options.sandbox, hidden, alone, traces(parts, (ROOT, reference))
+    isolation = (
+        unsafe
+        if options.unsafe
+        else choose(options.sandbox, hidden, alone, traces(parts, (ROOT, reference)))
     )
     exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
     with workplace() as work:

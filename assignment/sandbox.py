@@ -224,7 +224,9 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     if killed and _out_of_memory_kills() > watch.kills:
         stopped = SHORT_OF_MEMORY
         if not in_container:  # whose limit the kernel keeps
-            raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
+            raise MachineError(
+                "this machine ran out of memory; end other programs, or fewer --jobs"
+            )
     if stopped == OTHERS:
         raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
     return Outcome(code, time.monotonic() - start, stopped, output, files)

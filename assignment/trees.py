@@ -6,6 +6,7 @@ students write; all that these build on is in `kit/`, whose packages take in the
 """
 
 import ast
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,24 +127,34 @@ def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
 def with_hole(source: str, name: str, message: str, text: str) -> str:
     """Return a file with a hole in place of a function's body, which raises a message.
 
-    A task's text is a comment above.
+    A task's text takes the place of what the docstring says before its arguments.
     """
-    comment = []
-    width = WIDTH - 4 * len(name.split(".")) - len("# ")
-    for line in text.strip().splitlines():
+    node = _function(source, name)
+    docstring = ast.get_docstring(node) or ""
+    _, *details = re.split(r"\n\n(?=Args|Returns|Raises)", docstring, maxsplit=1)
+    width = WIDTH - 4 * len(name.split("."))
+    task: list[str] = []
+    for line in f'"""{text.strip()}'.splitlines():
         # Formulas are indented in the text, and stay as they are.
-        comment += [line] if line.startswith("  ") else textwrap.wrap(line, width) or [""]
-    hole = [f"# {line}".rstrip() for line in comment]
-    return with_body(source, name, [*hole, f'raise NotImplementedError("{message}")'])
+        task += [line] if line.startswith("  ") else textwrap.wrap(line, width) or [""]
+    task += ["", *details[0].splitlines()] if details else []
+    hole = [*task, '"""', f'raise NotImplementedError("{message}")']
+    lines = source.splitlines()
+    first = node.body[0].lineno - 1 if docstring else body_of(source, name)[0]
+    lines[first : node.end_lineno] = _indented(hole, node.body[0].col_offset)
+    return "\n".join(lines) + "\n"
 
 
 def with_body(source: str, name: str, body: Sequence[str]) -> str:
     """Return a file with other lines in place of a function's body; they are not indented yet."""
     lines = source.splitlines()
     first, end = body_of(source, name)
-    pad = " " * (len(lines[first]) - len(lines[first].lstrip()))
-    lines[first:end] = [f"{pad}{line}".rstrip() for line in body]
+    lines[first:end] = _indented(body, len(lines[first]) - len(lines[first].lstrip()))
     return "\n".join(lines) + "\n"
+
+
+def _indented(lines: Sequence[str], columns: int) -> list[str]:
+    return [f"{' ' * columns}{line}".rstrip() for line in lines]
 
 
 def traces(parts: Iterable[str], folders: Iterable[Path]) -> dict[str, Any]:
@@ -182,6 +193,15 @@ def body_of(source: str, name: str) -> tuple[int, int]:
 
     The name is `function` or `Class.method`.
     """
+    node = _function(source, name)
+    first = node.body[1 if ast.get_docstring(node) else 0].lineno - 1
+    lines = source.splitlines()
+    while lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return first, node.end_lineno or 0
+
+
+def _function(source: str, name: str) -> ast.FunctionDef:
     node: ast.AST = ast.parse(source)
     for word in name.split("."):
         inside = [
@@ -193,8 +213,4 @@ def body_of(source: str, name: str) -> tuple[int, int]:
             raise UserError(f"{name}: no such function in the file whose part students write")
         node = inside[0]
     assert isinstance(node, ast.FunctionDef), f"{name} is a class"
-    first = node.body[1 if ast.get_docstring(node) else 0].lineno - 1
-    lines = source.splitlines()
-    while lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    return first, node.end_lineno or 0
+    return node

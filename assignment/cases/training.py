@@ -118,7 +118,11 @@ def _load(
     else:
         state = dict(sorted(module.state_dict().items()))
         types = torch.tensor([tensor.dtype == torch.float32 for tensor in state.values()])
-        answers = {"CheckpointError raised": torch.tensor(False), **state, "float32 as before": types}
+        answers = {
+            "CheckpointError raised": torch.tensor(False),
+            **state,
+            "float32 as before": types,
+        }
     return {named.format(name): tensor for name, tensor in answers.items()}
 
 

@@ -68,13 +68,15 @@ def test_no_line_of_a_solution_is_in_the_students_tree(made):
         assert not [name for name in names if name.endswith((".pyc", ".pyo", ".so", ".toml"))]
 
 
-def test_every_place_is_a_hole_with_its_task_above(made):
+def test_every_place_is_a_hole_with_its_task_above_and_nowhere_else(made):
     places = [(part.name, *place.split(":")) for part in PARTS.values() for place in part.places]
     assert len(places) == 40
     for part, file, name in places:
+        task = " ".join(PARTS[part].tasks[f"{file}:{name}"].split()[:4])
         source = (made / "student" / file).read_text(encoding="utf-8")
+        assert " ".join(source.split()).count(task) == 1, task
         above, _ = source.split(f'raise NotImplementedError("{part}: {name} is yours to write")')
-        assert above.rstrip().splitlines()[-1].strip().startswith("#")
+        assert above.rstrip().endswith('"""')
 
 
 def test_parts_that_are_not_given_stay_solved(tmp_path):

@@ -66,7 +66,9 @@ def test_a_student_goes_from_wrong_to_right_from_any_folder(made, student):
     done = run("check.py", "attention", "metrics", "simcse", cwd=student)
     assert done.returncode == 1 and "0 of 4 cases pass" in done.stdout
     told = done.stdout.partition("wrong  attention-one-sequence\n")[2].splitlines()[:3]
-    assert told[0].startswith('         computed: "context" is ') and " numbers of shape (" in told[0]
+    assert (
+        told[0].startswith('         computed: "context" is ') and " numbers of shape (" in told[0]
+    )
     assert told[1].startswith("         expected: ")
     assert told[2] == "         look at:  attention in minbert/attention.py"
     assert f"likely cause: {NO_SCALING.says}" in done.stdout and "\x1b" not in done.stdout
