@@ -271,8 +271,8 @@ class _Watch:
         """Watch until the process has ended; end it when it has used up what it may."""
         next_look = 0.0
         with selectors.DefaultSelector() as selector:
+            assert self.process.stdin and self.process.stdout and self.process.stderr
             for pipe in (self.process.stdout, self.process.stderr):
-                assert pipe is not None and self.process.stdin is not None
                 selector.register(pipe, selectors.EVENT_READ)
             while selector.get_map():
                 for key, _ in selector.select(POLL_SECONDS):
