@@ -90,7 +90,7 @@ def choose(
         hidden: folders that no student's code may open.
         alone: one submission is graded, not a class: only then another user is isolation enough,
             since users can leave notes for one another.
-        traces: by what a solution is known, as `trees.traces` returns it.
+        traces: by what a solution is known, as `trees.traces` returns it, and folders to "skip".
 
     Raises:
         UserError: there is no way of this name.
@@ -130,7 +130,7 @@ def fault_of(
         return "root as root is not kept from anything"
     paths = [str(folder.resolve()) for folder in hidden]
     paths += [entry.path for folder in paths for entry in files_below(folder)]
-    spec = {"paths": paths, "lines": [], "bytecode": [], "seconds": PROBE_SECONDS, **traces}
+    spec = {"paths": paths, "skip": [], "seconds": PROBE_SECONDS, **traces}
     spec["folders"] = site.getsitepackages()
     with tempfile.TemporaryDirectory() as folder:
         user = FIRST_USER if isolation.own_users else None

@@ -1,9 +1,9 @@
 """Looks, with a student's rights, for what no student's code may read.
 
 Its source is run in the sandbox, before any submission: `python -c SOURCE FILE`. FILE holds paths
-that must not open, the lines of solutions and the bytecode of solutions, in hexadecimal digits, so
-that the file is not what it looks for. Prints JSON: what was found, and whether time was up before
-all was looked at. Standard library only.
+that must not open, lines and bytecode of solutions, and folders to skip, as those of submissions.
+Lines and bytecode are in hexadecimal digits: the file is not what it looks for. Prints JSON: what
+was found, and whether time was up before all was looked at. Standard library only.
 """
 
 import json
@@ -12,17 +12,17 @@ import stat
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import MAGIC_NUMBER
 
-ELSEWHERE = {"/proc", "/sys", "/dev"}
+ELSEWHERE = ("/proc", "/sys", "/dev")
 LEAST_BYTES, MOST_BYTES = 2**8, 2**16  # of a file of the solution
 
 
-def small_files(folders: list[str]) -> Iterator[str]:
+def small_files(folders: list[str], skip: Sequence[str] = ()) -> Iterator[str]:
     """Yield the small plain files below folders, each once, those near the top first.
 
-    No link is followed.
+    No link is followed, and what is in `skip` is left out.
     """
     seen = set()
     waiting = deque(folders)
@@ -33,7 +33,7 @@ def small_files(folders: list[str]) -> Iterator[str]:
         except OSError:  # unreadable, or gone meanwhile
             continue
         for entry, status in entries:
-            if entry.is_dir(follow_symlinks=False) and entry.path not in ELSEWHERE:
+            if entry.is_dir(follow_symlinks=False) and entry.path not in skip:
                 waiting.append(entry.path)
             small = stat.S_ISREG(status.st_mode) and LEAST_BYTES < status.st_size < MOST_BYTES
             if small and (status.st_dev, status.st_ino) not in seen:
@@ -78,10 +78,13 @@ def main() -> None:
             continue
         tell(path)
         return
+    if "lines" not in spec:
+        tell()
+        return
     lines = [[bytes.fromhex(line) for line in body] for body in spec["lines"]]
     bytecode = [bytes.fromhex(code) for code in spec["bytecode"]]
     end = time.monotonic() + spec["seconds"]
-    for path in small_files([*spec["folders"], "/"]) if lines else ():
+    for path in small_files([*spec["folders"], "/"], [*ELSEWHERE, *spec["skip"]]):
         if is_solution(content(path), lines, bytecode):
             tell(path)
             return

@@ -255,11 +255,10 @@ def test_only_plain_small_files_that_are_asked_for_are_handed_back(tmp_path, way
 
 @pytest.mark.parametrize(
     "stream",
-    (b"", b"[1", b"{}\n", b"null\n", b'["a", -9]\nxx', b'["a", "b"]\n', b"[[], []]\n")
-    + (b"[" * 9999, b"[0, Infinity]"),
+    ["", "[1", "{}\n", "null\n", '["a", -9]\nxx', '["a", "b"]\n', "[[], []]\n", "[0, Infinity]"],
 )
 def test_what_a_student_might_write_among_what_is_handed_back_is_no_error(stream):
-    files, code, _ = sandbox._handed_back(stream, ("a",))
+    files, code, _ = sandbox._handed_back(stream.encode(), ("a",))
     assert files in ({}, {"a": b""}, {"a": b"xx"}) and code in (0, 137)
 
 
@@ -361,6 +360,22 @@ def test_the_solution_cannot_be_read_where_the_project_lies_among_what_is_mounte
     assert {str(path.parent) for path in seen} <= {"assignment", "assignment/isolation"}
 
 
+def test_a_container_has_memory_of_a_fixed_size_to_write_to_and_nothing_of_this_project(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(ways, "_engine", lambda: ["/usr/bin/docker"])
+    monkeypatch.setattr(ways, "_import_empty", lambda engine: None)
+    monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(ROOT)))
+    work = job(tmp_path, "", Isolation("container"))
+    words = ways.CONTAINER.wrap(work, ["inside"])
+    assert f"--tmpfs={work.folder}:rw,size={work.limits.disk_bytes},mode=1777" in words
+    assert f"--volume={ROOT}:{ROOT}:ro" in words
+    for name in ("minbert", "simcse", "heads", "tests", ".git", "assignment/starter"):
+        if (ROOT / name).is_dir():
+            assert f"--volume={work.folder}:{ROOT / name}:ro" in words
+    assert f"--volume={ROOT / 'assignment/isolation'}:{ROOT / 'assignment/isolation'}:ro" in words
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["source", "compiled"])
 def test_a_way_in_which_the_solution_can_be_read_anywhere_is_refused(
     tmp_path, way, compiled, monkeypatch
@@ -378,8 +393,7 @@ def test_a_way_in_which_the_solution_can_be_read_anywhere_is_refused(
     monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(copy.parent)))
     folders = [*site.getsitepackages(), str(copy.parent)]
     monkeypatch.setattr(site, "getsitepackages", lambda: folders[1:])
-    marks = traces(["attention"], [ROOT])
-    fault = sandbox.fault_of(way, [], marks)
+    fault = sandbox.fault_of(way, [], traces(["attention"], [ROOT]))
     remedy = "chmod -R go-rwx its folder, or move it"
     assert fault == f"students' code can read the solution in {copy}; {remedy}"
 
