@@ -151,7 +151,8 @@ def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsy
     words = ["grade", str(members), "--suite", str(suite), "--out", str(tmp_path / "marks")]
     assert main(words) == 0
     hidden = [suite, suite.parent / "reference"]
-    assert small == [("", hidden, False)]
+    skipped = {"lines": [], "bytecode": [], "skip": [str(members)]}
+    assert small == [("", hidden, False, skipped)]
     rows = csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8"))
     found = {row["submission"]: (row["score"], row["not marked"]) for row in rows}
     assert found == {
