@@ -4,7 +4,7 @@
     python train.py --task sts --encoder cross --simcse 500
 
 In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed,
-not all rows: two cores take two minutes.
+not all rows: two cores take less than three minutes.
 Legend: B rows of a batch, H hidden_size.
 """
 
