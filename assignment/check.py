@@ -4,6 +4,7 @@ Reads: a student's tree and its public suite. The student's code runs in a proce
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,9 +20,11 @@ from runtime.errors import UserError
 from runtime.options import option, parse
 
 DRIVER = Path(__file__).parent / "driver.py"
+UNWRITTEN = "raised NotImplementedError: "
+COLOURS = {"ok": 32, "to do": 33, "wrong": 31}  # green, yellow, red
 ABOUT = """\
 Run the public tests of one part, of several or of all. For each case that fails it
-names the first array that differs, where and by how much; and the likely cause, if the
+says what was computed, what was expected and where to look; and the likely cause, if the
 answers are those of a known mistake. What your code prints comes before the report."""
 EPILOG = """\
 examples:
@@ -58,7 +61,7 @@ def _check(options: CheckOptions, tree: Path) -> int:
         raise UserError(f"{folder}: no tests here; name the folder that was handed out by --tree")
     suite = read_suite(folder)
     results = check(folder, tree, suite, options.parts, options.seconds)
-    for line in report(suite, results):
+    for line in report(suite, results, sys.stdout.isatty() and not os.environ.get("NO_COLOR")):
         print(line)
     return 0 if all(result.passed for result in results) else 1
 
@@ -89,10 +92,10 @@ def check(
     limit = f", or took more than {seconds} s" if seconds else ""
     # The first case without an answer ended Python.
     reasons = chain([f"ended Python (exit code {done.returncode}){limit}"], repeat("not run"))
-    return [replace(r, reason=next(reasons)) if r.reason == NO_ANSWER else r for r in results]
+    return [replace(r, computed=next(reasons)) if r.computed == NO_ANSWER else r for r in results]
 
 
-def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
+def report(suite: Suite, results: Sequence[CaseResult], colours: bool = False) -> list[str]:
     """Return the lines that tell a student what came of the cases."""
     says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
     lines: list[str] = []
@@ -103,10 +106,12 @@ def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
         passed = sum(result.passed for result in of_part)
         lines.append(f"{part['name']}: {part['title']}: {passed} of {len(of_part)} cases pass")
         for result in of_part:
-            reason = f": {result.reason}" if result.reason else ""
-            unwritten = result.reason.startswith("raised NotImplementedError")
-            mark = "ok   " if result.passed else "to do" if unwritten else "wrong"
-            lines.append(f"  {mark}  {result.case}{reason}")
+            unwritten = result.computed.startswith(UNWRITTEN)
+            word = "ok" if result.passed else "to do" if unwritten else "wrong"
+            shown = f"\x1b[{COLOURS[word]}m{word:5}\x1b[0m" if colours else f"{word:5}"
+            more = f": {result.computed.removeprefix(UNWRITTEN)}" if unwritten else ""
+            lines.append(f"  {shown}  {result.case}{more}")
+            lines += [f"         {line}" for line in result.lines if not unwritten]
         remarks = dict.fromkeys(line for r in of_part for line in r.remarks.splitlines())
         lines += [f"  by the way, and at no cost: {remark}" for remark in remarks]
         causes = dict.fromkeys(says[name] for result in of_part for name in result.mistakes)

@@ -110,10 +110,11 @@ def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     causes: dict[str, Counter[str]] = {case["name"]: Counter() for case in about["cases"]}
     for result in (result for mark in marks for result in mark.results if not result.passed):
-        # What many submissions' reasons have in common: no place and no number.
-        array, differs, _ = result.reason.partition(" of shape ")
-        cause = result.reason.partition(":")[0].partition(" at [")[0]
-        causes[result.case][f"{array} differs" if differs else cause] += 1
+        # What many submissions have in common: no place and no number.
+        cause, _, _ = result.computed.partition(":")
+        if cause.startswith('"'):
+            cause = cause[: cause.index('"', 1) + 1] + " differs"
+        causes[result.case][cause] += 1
     rows = []
     for case in sorted(about["cases"], key=lambda c: (-causes[c["name"]].total(), c["name"])):
         reasons = causes[case["name"]]

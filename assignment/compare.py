@@ -6,6 +6,7 @@ Reads arrays that anybody may have written: plain npz files of bounded size, and
 import json
 import math
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
+PLACE = "\nat "  # in what the driver writes of a case that raised: where, in the student's code
 # In a file, where a mistake gives no array.
 NO_ARRAY = np.array("none")
 
@@ -40,9 +42,17 @@ class CaseResult:
     case: str
     part: str
     passed: bool
-    reason: str  # "" or the first thing that is wrong
+    computed: str = ""  # the first thing that is wrong, in words
+    expected: str = ""  # what should stand there
+    look: str = ""  # where to look
     mistakes: tuple[str, ...] = ()  # the known mistakes that give the same answers
     remarks: str = ""  # lines of what costs no points
+
+    @property
+    def lines(self) -> list[str]:
+        """Return what is wrong, as students and instructors are told it of every case."""
+        words = {"computed": self.computed, "expected": self.expected, "look at": self.look}
+        return [f"{word + ':':9} {printable(text)}" for word, text in words.items() if text]
 
 
 @dataclass(frozen=True)
@@ -125,17 +135,41 @@ def judge_arrays(
 
     Args:
         answered: case -> what was answered.
-        unanswered: case -> why there is no answer, if it is known.
+        unanswered: case -> why there is no answer, if it is known; after a line end, where.
     """
-    reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
-    reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in answered.items()}
     causes = sorted(_causes(suite, answered))
     results = []
     for case in suite.about["cases"]:
-        name, reason = case["name"], reasons[case["name"]]
-        mistakes = dict.fromkeys(mistake for unit, mistake in causes if unit[0] == name)
-        results.append(CaseResult(name, case["part"], not reason, reason, tuple(mistakes)))
+        name, look = case["name"], ""
+        if name in answered:
+            array, computed, expected = difference(suite.answers[name], answered[name])
+        else:
+            computed, _, look = (unanswered or {}).get(name, NO_ANSWER).partition("\n")
+            array, expected = ALL, "an answer"
+        if not computed:
+            results.append(CaseResult(name, case["part"], True))
+            continue
+        mistakes = tuple(dict.fromkeys(mistake for unit, mistake in causes if unit[0] == name))
+        look = look or _places(suite, case, array, mistakes)
+        results.append(CaseResult(name, case["part"], False, computed, expected, look, mistakes))
     return results
+
+
+def _places(suite: Suite, case: dict[str, Any], array: str, mistakes: tuple[str, ...]) -> str:
+    """Return where to look: at most two of the functions whose known mistakes change an array.
+
+    Without any, those that the part asks for.
+    """
+    known = [m for m in suite.about["mistakes"] if "place" in m]  # 1.0 wrote suites without
+    fitting = [m["place"] for m in known if m["name"] in mistakes] or [
+        m["place"]
+        for m in known
+        if any(c == case["name"] and array in (ALL, n) for c, n in suite.mistakes[m["name"]])
+    ]
+    likeliest = [place for place, _ in Counter(fitting).most_common(2)]
+    part = next(part for part in suite.about["parts"] if part["name"] == case["part"])
+    places = [place.split(":") for place in likeliest or part.get("places", [])]
+    return ", or ".join(f"{name} in {file}" for file, name in places)
 
 
 def _causes(suite: Suite, answered: dict[str, Arrays]) -> Iterator[tuple[Unit, str]]:
@@ -184,43 +218,50 @@ def changes(expected: dict[str, Arrays], answered: dict[str, Arrays]) -> Changes
 def _alike(wanted: np.ndarray | None, got: np.ndarray | None) -> bool:
     if wanted is None or got is None:
         return wanted is got
-    return not array_difference(wanted, got)
+    return not array_difference(wanted, got)[0]
 
 
-def difference(expected: Arrays, answered: Arrays) -> str:
-    """Return the first difference between two sets of arrays in words, "" if there is none."""
+def difference(expected: Arrays, answered: Arrays) -> tuple[str, str, str]:
+    """Return the first array that differs, what was computed, and what was expected, in words.
+
+    All are "" if none differs.
+    """
     for name, wanted in expected.items():
         if name not in answered:
-            return f'"{name}" is missing'
-        if reason := array_difference(wanted, answered[name]):
-            return f'"{name}" {reason}'
-    surplus = [name for name in answered if name not in expected]
-    return f'"{printable(surplus[0][:80])}" is not expected' if surplus else ""
+            return name, f'no "{name}"', f"an array of shape {wanted.shape}"
+        computed, instead = array_difference(wanted, answered[name])
+        if computed:
+            return name, f'"{name}" {computed}', instead
+    surplus = [printable(name[:80]) for name in answered if name not in expected]
+    return (surplus[0], f'"{surplus[0]}"', "no such array") if surplus else ("", "", "")
 
 
-def array_difference(expected: np.ndarray, answered: np.ndarray) -> str:
-    """Return how an array differs, "" if it is equal up to rounding."""
+def array_difference(expected: np.ndarray, answered: np.ndarray) -> tuple[str, str]:
+    """Return how an array differs and what was expected, in words; "" if equal up to rounding."""
     if answered.shape != expected.shape:
-        return f"has shape {answered.shape}, expected {expected.shape}"
+        return f"has shape {answered.shape}", f"shape {expected.shape}"
     wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(answered.astype(float))
-    strange = ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
-    if strange.any():
-        place = tuple(np.argwhere(strange)[0].tolist())
-        return f"is {got[place]} at {list(place)}, expected {wanted[place]:.6g}"
     with np.errstate(invalid="ignore"):
         distance = np.abs(got - wanted)
     wrong = distance > ABSOLUTE + RELATIVE * np.abs(wanted)
+    wrong |= ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
     wrong |= np.isfinite(got) != np.isfinite(wanted)
     if not wrong.any():
-        return ""
-    if expected.ndim == 0:
-        return f"is {got[0]:.6g}, expected {wanted[0]:.6g}"
+        return "", ""
     place = tuple(np.argwhere(wrong)[0].tolist())
-    return (
-        f"of shape {expected.shape} differs in {wrong.sum()} of {wrong.size} numbers, first at "
-        f"{list(place)}: {got[place]:.6g}, expected {wanted[place]:.6g}; "
-        f"the largest difference is {np.nanmax(distance, initial=0):.3g}"
-    )
+    at = f" at {list(place)}" if expected.ndim else ""
+    if expected.dtype == bool:
+        return f"is {_said(got[place])}{at}", _said(wanted[place])
+    more = ""
+    if expected.ndim:
+        most = np.nanmax(distance, initial=0)
+        more = f"; {wrong.sum()} of {wrong.size} numbers of shape {expected.shape} differ"
+        more += f", by up to {most:.3g}" if np.isfinite(most) else ""
+    return f"is {got[place]:.6g}{at}{more}", f"{wanted[place]:.6g}"
+
+
+def _said(truth: float) -> str:
+    return "True" if truth else "False"
 
 
 def read_arrays(path: Path) -> Arrays:
@@ -260,12 +301,14 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
 
 
 def _what_raised(path: Path) -> str:
+    """Return what a case raised, and on a second line where, as the driver wrote them."""
     try:
         with open_plain(path) as file:
             text = file.read(MOST_WORDS).decode("utf-8", errors="replace")
     except OSError:
         return ""
-    plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
+    plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+    words, _, place = plain.partition(PLACE)
+    raised, place = (" ".join(part.split()) for part in (words, place))
     # What is not written yet needs no place.
-    shown = plain[:1] if text.startswith("NotImplementedError") else plain
-    return "raised " + " ".join(" ".join(shown).split())
+    return f"raised {raised}" + ("" if raised.startswith("NotImplementedError") else f"\n{place}")

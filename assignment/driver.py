@@ -263,8 +263,8 @@ def in_words(error: BaseException) -> str:
     tree = sys.path[1] + os.sep
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if f.filename.startswith(tree) and f.filename != __file__]
-    last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
-    return f"{type(error).__name__}: {error}\n{''.join(last)}"[:4000]
+    last = [f"\nat {f.filename.removeprefix(tree)}:{f.lineno}: {f.line}" for f in inside[-1:]]
+    return f"{type(error).__name__}: {error}"[:1000] + "".join(last)[:900]
 
 
 @cache

@@ -12,7 +12,7 @@ from assignment import marks as written
 from assignment.compare import Suite, read_suite
 from assignment.grading import Exam, grade_class, workplace
 from assignment.grading import grade as grade_one
-from assignment.intake import Submission, asked_files, submissions
+from assignment.intake import Submission, asked_files, own_code, submissions
 from assignment.isolation import Limits
 from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
@@ -21,6 +21,7 @@ from assignment.submission.dialects import ASKED, CS224N
 from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
 from assignment.submission.score import aggregate
 from assignment.submission.validate import Gold
+from assignment.trees import ROOT, traces
 from data.examples import DataError
 from runtime.commands import exit_code
 from runtime.errors import UserError
@@ -31,7 +32,8 @@ from runtime.streams import printable
 
 SPLIT = "test"  # of the predictions handed in
 PAGE = "class.html"
-OWN_NAMES = (PAGE, "marks.csv", "marks.json")
+CODE, HANDED_OUT = "code", "handed-out.py"
+OWN_NAMES = (PAGE, "marks.csv", "marks.json", CODE, HANDED_OUT)
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
 
@@ -83,7 +85,8 @@ A submission is a folder or a zip; one that cannot be read gets no points and a 
 and stops no other. Every entry of a folder has a row.
 Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
 and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
-DIR/results.json alone.
+DIR/results.json alone. DIR/code/NAME.py is all that a student wrote, and DIR/handed-out.py
+what all were given, for programs that compare submissions.
 
 examples:
   a class, as downloaded:
@@ -110,7 +113,8 @@ def grade(options: GradeOptions) -> int:
         suite = read_suite(options.suite)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{options.suite}: no suite of make ({error}); give its hidden/") from None
-    files = asked_files(part["name"] for part in suite.about["parts"])
+    parts = [part["name"] for part in suite.about["parts"]]
+    files = asked_files(parts)
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
     reference = options.reference or options.suite.parent / "reference"
@@ -120,8 +124,11 @@ def grade(options: GradeOptions) -> int:
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
     alone = options.single and len(options.submissions) == 1
-    unsafe = Isolation(UNSAFE)
-    isolation = unsafe if options.unsafe else choose(options.sandbox, hidden, alone)
+    known = traces(parts, (ROOT, reference))
+    known["skip"] = [str(path.resolve()) for path in options.submissions]  # some are right
+    isolation = Isolation(UNSAFE)
+    if not options.unsafe:
+        isolation = choose(options.sandbox, hidden, alone, known)
     exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
     with workplace() as work:
         members = submissions(options.submissions, files, options.single, work)
@@ -129,6 +136,10 @@ def grade(options: GradeOptions) -> int:
         if fault := _fault_of(solution, suite):
             print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
             return 1
+        if options.starter and not alone:
+            exam = replace(exam, code=options.out / CODE)
+            handed_out = own_code(options.starter, files, options.starter)
+            write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
             graded = grade_class(members, exam, options.jobs or _cores(), work)
@@ -146,7 +157,7 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
     if wrong is None:
         return ""
     points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
-    why = printable(f"{wrong.reason}; {solution.stops.get(wrong.case, '')}").strip("; ")
+    why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
 
 

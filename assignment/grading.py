@@ -26,7 +26,7 @@ from assignment.isolation import Job, Limits
 from assignment.marks import Mark
 from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
-from runtime.files import is_alive
+from runtime.files import is_alive, write_text
 
 HERE = Path(__file__).parent
 # A run that is stopped gives no answer to the case it was at; the others get another run, and with
@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 MOST_RUNS = 3
 LATER = 1 / (MOST_RUNS - 1)
 CASE = 1 / 8  # of a run's time, for one case
+ENDINGS = (".npz", ".error.txt")  # of what the driver writes of a case
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Exam:
     starter: Path | None  # the tree that was handed out; None: the student's own is used
     limits: Limits  # of each run
     isolation: Isolation
+    code: Path | None = None  # where each student's own code is kept, to be compared
     driver: Path = HERE / "driver.py"
     cases: Path = HERE / "cases"
 
@@ -135,6 +137,9 @@ def _grade(
 ) -> Mark:
     kit, suite, tree, answers = (place / name for name in ("kit", "suite", "tree", "answers"))
     left = intake.take_code(submission.tree, tree, exam.files, exam.starter)
+    if exam.code and exam.starter:
+        own_code = intake.own_code(tree, exam.files, exam.starter)
+        write_text(exam.code / f"{submission.name}.py", own_code)
     _lay_out(exam, place, user)
     answers.mkdir(mode=0o700)
     parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}
@@ -144,20 +149,22 @@ def _grade(
     for number in range(MOST_RUNS):
         if not waiting:
             break
-        folder, out = place / f"run{number}", place / f"run{number}" / "out"
-        out.mkdir(parents=True)
-        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": str(out)}
+        folder = place / f"run{number}"
+        folder.mkdir()
+        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": f"{folder}/out"}
         spec |= {"names": waiting, "cpu_seconds": max(1.0, limits.cpu_seconds * CASE)}
         command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
-        job = Job(command, folder, limits, (kit, suite, tree), user)
+        returns = tuple(f"out/{name}{ending}" for name in waiting for ending in ENDINGS)
+        job = Job(command, folder, limits, (kit, suite, tree), user, returns)
         _check_room(place, limits)
         outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)
         if stop.is_set():
             raise MachineError("interrupted")
         seconds += outcome.seconds
-        answered = intake.take_answers(out, answers, waiting)
-        waiting = [name for name in waiting if name not in answered]
+        for path, content in outcome.files.items():
+            (answers / Path(path).name).write_bytes(content)
+        waiting = [n for n in waiting if not any(f"out/{n}{e}" in outcome.files for e in ENDINGS)]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             why = f"the process ended by itself with exit code {outcome.exit_code}"
             if outcome.stopped:

@@ -1,6 +1,6 @@
-"""What is taken from people's folders and zips: of a submission its code, of a run its answers.
+"""What is taken of submissions, people's folders and zips: their code.
 
-Both were made by somebody nobody trusts. Links are never followed, sizes are bounded, and what is
+They were made by somebody nobody trusts. Links are never followed, sizes are bounded, and what is
 not asked for stays behind.
 """
 
@@ -19,7 +19,6 @@ from runtime.errors import UserError
 from runtime.streams import printable
 
 MOST_BYTES = 2**20  # of a file of code
-MOST_ANSWER_BYTES = 8 * 2**20
 MOST_ZIP = 2**26  # bytes: a whole tree with its small checkpoint has 16 MB
 MOST_TOTAL = 2**26  # bytes of all code in a zip
 DEEPEST = 8  # folders around a file in a zip
@@ -177,6 +176,20 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     return left
 
 
+def own_code(tree: Path, files: Sequence[str], starter: Path) -> str:
+    """Return all that is a student's own of a tree that `take_code` wrote, in one text.
+
+    The asked files come first; the modules that were not handed out may hold a copy of one.
+    """
+    modules = (Path(entry.path).relative_to(tree) for entry in files_below(tree))
+    new = [str(name) for name in modules if name.suffix == ".py" and not (starter / name).exists()]
+    texts = []
+    for name in dict.fromkeys([*files, *sorted(new)]):
+        if (tree / name).is_file():
+            texts.append(f"# {name}\n{(tree / name).read_text('utf-8', errors='replace')}")
+    return "\n".join(texts)
+
+
 def _take_new_modules(tree: Path, target: Path) -> list[str]:
     """Copy the Python files that the target does not have yet; return what was left, in words."""
     left, taken = [], 0
@@ -207,23 +220,6 @@ def _is_plain(tree: Path, name: str) -> bool:
         if path.is_symlink():
             return False
     return path.is_file()
-
-
-def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
-    """Copy the answers of cases into an existing folder, and nothing else.
-
-    Returns:
-        the cases that have an answer, or say why there is none.
-    """
-    if out.is_symlink():  # to where other people's answers lie
-        return []
-    answered = []
-    for case in cases:
-        names = (f"{case}.npz", f"{case}.error.txt")
-        copied = [_copy(out / name, target / name, MOST_ANSWER_BYTES) for name in names]
-        if any(copied):
-            answered.append(case)
-    return answered
 
 
 def _copy(source: Path, target: Path, most: int) -> bool:

@@ -30,9 +30,7 @@ NOT_FOR_GRADING = shutil.ignore_patterns(
 class MakeOptions:
     """The options of `make`."""
 
-    out: Path = option(
-        help="where; replaced if an assignment is there", required=True, metavar="DIR"
-    )
+    out: Path = option(help="where", required=True, metavar="DIR")
     parts: tuple[str, ...] = option((), "parts to give (default: all)", metavar="PART")
     term_seed: int | None = option(
         None, "for tests: draw as this number says, which whoever guesses it can, too", least=0
@@ -41,6 +39,9 @@ class MakeOptions:
         None, "folder with CS224N's files (default: synthetic data of this term)", metavar="DIR"
     )
     ai_usage: bool = option(False, "hand out a page on the use of AI, too, to be filled in")
+    force: bool = option(
+        False, "replace the assignment in DIR, its secrets and its hidden tests too"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,6 +65,11 @@ Exit codes: 0 done, 2 wrong input.""",
 
 
 def _make(options: MakeOptions) -> None:
+    if (options.out / "instructor").is_dir() and not options.force:
+        raise UserError(
+            f"{options.out}: an assignment is there; a new one would have other secrets and other "
+            "hidden tests than what was handed out; name another folder, or give --force"
+        )
     make(options.out, options.parts, secrets_of(options.term_seed), options.data, options.ai_usage)
     print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep")
     if options.term_seed is not None:

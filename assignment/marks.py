@@ -44,9 +44,9 @@ def most(about: dict[str, Any]) -> float:
 def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
     """Return what is wrong with a case in words, its likely cause too; "" if it passed."""
     says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
-    parts = [result.reason, mark.stops.get(result.case, "")]
-    parts += [f"Likely cause: {says[name]}" for name in result.mistakes]
-    return "\n".join(printable(part) for part in parts if part)
+    lines = [*result.lines, mark.stops.get(result.case, "")]
+    lines += [f"likely cause: {says[name]}" for name in result.mistakes]
+    return "\n".join(line for line in lines if line)
 
 
 def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:

@@ -1,34 +1,40 @@
 """Runs a command that nobody trusts, and watches from outside what it uses.
 
 Clock, output, memory, processes and disk of the whole tree are looked at twenty times a second; at
-a limit it ends as a whole. How it is kept apart from this machine is one of `isolation.ways`,
-chosen once, by trying it.
+a limit it ends as a whole. What it leaves is handed back by `isolation.inside`. How it is kept
+apart from this machine is one of `isolation.ways`, chosen once, by trying it.
 """
 
 import json
 import os
 import selectors
 import signal
+import site
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from assignment.isolation import ROOT, Job, Limits
+from assignment.isolation import ROOT, Job, Limits, probe
 from assignment.isolation.inside import READY, kill_below, processes_below
-from assignment.isolation.ways import CONTAINER, NAMES, USER, WAYS, Way
+from assignment.isolation.ways import BUBBLEWRAP, CONTAINER, NAMES, USER, WAYS, Way
 from assignment.walk import files_below
 from runtime.errors import MachineError, UserError
+from runtime.streams import printable
 
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
 PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
 SHORT_OF_MEMORY = "memory: the kernel ended it"
+OTHERS = "the disk lost more than a submission may use, by its files without a name or by others"
+WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # by everybody
 UNSAFE = "none"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -44,17 +50,8 @@ ENVIRONMENT = {
 # Neither people nor services have ids in this range of systemd's conventions; two graders at a time
 # seldom take the same, whose processes would count together.
 FIRST_USER = 60706 + os.getpid() % 13 * 16
-# Prints the first path of a list that it can open.
-OPEN = """
-import json, os
-for path in json.load(open("../paths.json")):
-    try:
-        os.close(os.open(path, os.O_RDONLY))
-    except OSError:
-        continue
-    print(path)
-    break
-"""
+PROBE = Path(probe.__file__).read_text(encoding="utf-8")
+PROBE_SECONDS = 90  # for looking at files; what is likeliest comes first
 
 
 @dataclass(frozen=True)
@@ -77,16 +74,23 @@ class Outcome:
     seconds: float  # wall clock
     stopped: str  # what was used up, as "seconds" or "memory"; "" if it ended by itself
     output: str  # the beginning of stdout and stderr
+    files: dict[str, bytes] = field(default_factory=dict)  # of those that it was to return
 
 
-def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) -> Isolation:
-    """Return the first way that works here and hides the answers, found out by trying.
+def choose(
+    asked: str = "",
+    hidden: Sequence[Path] = (),
+    alone: bool = False,
+    traces: Mapping[str, Any] = MappingProxyType({}),
+) -> Isolation:
+    """Return the first way that works here and hides answers and solution, found out by trying.
 
     Args:
         asked: the name of the only way to try; "": of any.
         hidden: folders that no student's code may open.
         alone: one submission is graded, not a class: only then another user is isolation enough,
             since users can leave notes for one another.
+        traces: by what a solution is known, as `trees.traces` returns it, and folders to "skip".
 
     Raises:
         UserError: there is no way of this name.
@@ -105,7 +109,7 @@ def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) ->
             fault = "marks a single submission only (--single)"
         for own_users in () if fault else (True, False) if os.geteuid() == 0 else (False,):
             isolation = Isolation(way.name, own_users)
-            trial = fault_of(isolation, hidden)
+            trial = fault_of(isolation, hidden, traces)
             if not trial:
                 return isolation
             fault = fault or trial
@@ -113,29 +117,45 @@ def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) ->
     raise MachineError(f"no sandbox works here ({'; '.join(faults)}); --unsafe grades without one")
 
 
-def fault_of(isolation: Isolation, hidden: Sequence[Path] = ()) -> str:
-    """Return why a way of isolation will not do, "" if it runs Python and hides `hidden`."""
+def fault_of(
+    isolation: Isolation,
+    hidden: Sequence[Path] = (),
+    traces: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
+    """Return why a way of isolation will not do, "" if it runs Python and hides what it should.
+
+    The folders `hidden` are looked for by name, the solution by what it says, wherever it lies.
+    """
     if isolation.way is USER and not isolation.own_users:
         return "root as root is not kept from anything"
     paths = [str(folder.resolve()) for folder in hidden]
     paths += [entry.path for folder in paths for entry in files_below(folder)]
+    spec = {"paths": paths, "skip": [], "seconds": PROBE_SECONDS, **traces}
+    spec["folders"] = site.getsitepackages()
     with tempfile.TemporaryDirectory() as folder:
         user = FIRST_USER if isolation.own_users else None
         os.chmod(folder, 0o755)
-        place = Path(folder, "run")
+        place, given = Path(folder, "run"), Path(folder, "given")
         place.mkdir()
-        (place / "paths.json").write_text(json.dumps(paths), encoding="utf-8")
-        job = Job((sys.executable, "-SBc", OPEN), place, Limits(), user=user)
+        given.mkdir()
+        (given / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+        command = (sys.executable, "-SBc", PROBE, str(given / "spec.json"))
+        limits = Limits(seconds=3 * PROBE_SECONDS, cpu_seconds=2 * PROBE_SECONDS)
         try:
-            outcome = run(job, isolation)
+            outcome = run(Job(command, place, limits, (given,), user), isolation)
         except (OSError, subprocess.CalledProcessError) as error:
             return str(error)
         except MachineError as error:
             return str(error).removeprefix(f"{isolation.name}: ")
     if outcome.exit_code or outcome.stopped:
-        return outcome.output[:200]
-    if opened := outcome.output.strip():
-        return f"students' code can open {opened}; chmod -R go-rwx its folder, or move it"
+        return f"{outcome.stopped} {outcome.output[-200:]}".strip()
+    found = json.loads(outcome.output.splitlines()[-1])
+    if path := found["found"]:
+        what = "open" if path in paths else "read the solution in"
+        return f"students' code can {what} {path}; chmod -R go-rwx its folder, or move it"
+    if found["late"]:
+        seconds = f"{PROBE_SECONDS} s were too short to look at all"
+        print(f"note: {seconds} files that students' code can read here", file=sys.stderr)
     return ""
 
 
@@ -148,23 +168,26 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
 
     Raises:
         OSError: the folder cannot be used, or no process can be started.
-        MachineError: the sandbox did not start, or the machine ran out of memory.
+        MachineError: the sandbox did not start, or the machine ran out of memory or of disk.
     """
     folder = job.folder.resolve()
-    scratch = folder / "scratch"
-    scratch.mkdir(exist_ok=True)
-    if job.user is not None:
-        for place in (folder, *folder.iterdir()):
-            os.chown(place, job.user, job.user)
     in_container = isolation.way is CONTAINER
+    in_memory = isolation.way in (CONTAINER, BUBBLEWRAP)
+    if job.user is not None:
+        os.chown(folder, job.user, job.user)
     limits = job.limits.of_a_process()
     if job.user is not None and not in_container:
         limits["RLIMIT_NPROC"] = job.limits.processes  # of this user, who runs nothing else
+    scratch = str(folder / "scratch")
     spec = {
         "command": job.command,
-        "folder": str(scratch),
-        "environment": ENVIRONMENT | {"HOME": str(scratch), "TMPDIR": str(scratch)},
+        "folder": str(folder),
+        "folders": list(dict.fromkeys(["scratch", *map(os.path.dirname, job.returns)])),
+        "returns": job.returns,
+        "most": job.limits.answer_bytes,
+        "environment": ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch},
         "limits": limits,
+        "files": job.limits.files if in_memory else 0,
         "seconds": job.limits.seconds,
         "user": None if in_container else job.user,
     }
@@ -177,89 +200,122 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         # Nothing is written to it: its end tells `inside` that there is nobody any more.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    watch = _Watch(process, folder, job.limits, stop or threading.Event())
+    places = (str(folder), *WRITABLE) if isolation.way is USER else ()
+    free = {place: _free(place) for place in places}
+    on_disk = None if in_memory else folder
+    watch = _Watch(process, on_disk, job.limits, stop or threading.Event(), free)
     try:
         watch.until_the_end(start + job.limits.seconds)
     finally:
         _kill(process)
-    before, ready, output = bytes(watch.output).partition(READY)
-    if not ready:
-        fault = " ".join(before.decode("utf-8", "replace").split())
+        if isolation.way is USER:
+            _sweep(job.user)
+    output = watch.output.decode("utf-8", "replace")
+    if not watch.handed_back.startswith(READY):
+        fault = " ".join(output.split())
         raise MachineError(f"{isolation.name}: the sandbox does not start ({fault[-300:]})")
-    stopped = watch.stopped()
-    if stopped == SHORT_OF_MEMORY and not in_container:  # whose limit the kernel keeps
-        raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
-    seconds = time.monotonic() - start
-    return Outcome(process.returncode, seconds, stopped, output.decode("utf-8", "replace"))
+    files, code, used_up = _handed_back(bytes(watch.handed_back[len(READY) :]), job.returns)
+    stopped = watch.exceeded or used_up
+    killed = code == 128 + signal.SIGKILL and not stopped
+    # A process that kills itself is no want of memory.
+    if killed and _out_of_memory_kills() > watch.kills:
+        stopped = SHORT_OF_MEMORY
+        if not in_container:  # whose limit the kernel keeps
+            raise MachineError(
+                "this machine ran out of memory; end other programs, or fewer --jobs"
+            )
+    if stopped == OTHERS:
+        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
+    return Outcome(code, time.monotonic() - start, stopped, output, files)
+
+
+def _handed_back(stream: bytes, names: Sequence[str]) -> tuple[dict[str, bytes], int, str]:
+    """Return the files that `isolation.inside` wrote, the exit code, and what was used up.
+
+    A student's process may have written to it, too: of that nothing is an error.
+    """
+    files: dict[str, bytes] = {}
+    code, used_up = 128 + signal.SIGKILL, ""
+    while stream:
+        line, _, stream = stream.partition(b"\n")
+        try:
+            first, second = json.loads(line)
+            if first in names:
+                files[first], stream = stream[: int(second)], stream[int(second) :]
+            else:
+                code, used_up = int(first), printable(str(second))[:80]
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            break
+    return files, code, used_up
 
 
 @dataclass
 class _Watch:
-    """Reads a process's output and looks after what its whole tree uses."""
+    """Reads what a process writes and looks after what its whole tree uses."""
 
     process: "subprocess.Popen[bytes]"
-    folder: Path
+    folder: Path | None  # the only place to write, where it is on this machine's disk
     limits: Limits
     stop: threading.Event
+    free: dict[str, int]  # place -> bytes that were free on its disk, if that is to be watched
     output: bytearray = field(default_factory=bytearray)
+    handed_back: bytearray = field(default_factory=bytearray)
     written: int = 0
     exceeded: str = ""
     kills: int = field(default_factory=lambda: _out_of_memory_kills())
 
     def until_the_end(self, deadline: float) -> None:
-        """Watch until the process has ended or has used up what it may."""
-        assert self.process.stdout is not None
-        handle = self.process.stdout.fileno()
-        os.set_blocking(handle, False)
+        """Watch until the process has ended; end it when it has used up what it may."""
         next_look = 0.0
         with selectors.DefaultSelector() as selector:
-            selector.register(handle, selectors.EVENT_READ)
-            while self.process.poll() is None and not self.exceeded:
-                if not selector.get_map():  # it closed its output, and goes on
-                    time.sleep(POLL_SECONDS)
-                elif selector.select(POLL_SECONDS) and not self._read(handle):
-                    selector.unregister(handle)
+            assert self.process.stdin and self.process.stdout and self.process.stderr
+            for pipe in (self.process.stdout, self.process.stderr):
+                selector.register(pipe, selectors.EVENT_READ)
+            while selector.get_map():
+                for key, _ in selector.select(POLL_SECONDS):
+                    if not self._read(key.fd, key.fileobj is self.process.stdout):
+                        selector.unregister(key.fileobj)
                 now = time.monotonic()
-                if self.stop.is_set():
-                    self.exceeded = "patience of whoever grades"
-                elif now > deadline:
-                    self.exceeded = "seconds"
-                elif now > next_look:
-                    self.exceeded = self.exceeded or self._look()
-                    next_look = time.monotonic() + POLL_SECONDS
-        while self._read(handle) and not self.exceeded:
-            pass
+                if now < next_look:
+                    continue
+                next_look = now + POLL_SECONDS
+                if self.exceeded and now > deadline:
+                    return
+                if not self.exceeded and (used_up := self._look(late=now > deadline)):
+                    self.exceeded, deadline = used_up, now + PATIENCE
+                    self.process.stdin.close()  # upon which `isolation.inside` ends everything
 
-    def stopped(self) -> str:
-        """Return what was used up, "" if nothing."""
-        if self.exceeded or self.process.returncode == 128 + signal.SIGXCPU:
-            return self.exceeded or "CPU seconds"
-        killed = self.process.returncode == 128 + signal.SIGKILL
-        # A process that kills itself is no want of memory.
-        return SHORT_OF_MEMORY if killed and _out_of_memory_kills() > self.kills else ""
-
-    def _read(self, handle: int) -> bool:
+    def _read(self, handle: int, handed_back: bool) -> bool:
         """Read what is there; return whether there may be more."""
-        try:
-            chunk = os.read(handle, 1 << 16)
-        except BlockingIOError:
-            return self.process.poll() is None
-        self.written += len(chunk)
-        self.output += chunk[: SHOWN_BYTES - len(self.output)]
-        if self.written > self.limits.output_bytes:
-            self.exceeded = "output"
+        chunk = os.read(handle, 1 << 16)
+        if handed_back:
+            self.handed_back += chunk
+            if len(self.handed_back) > 2 * self.limits.disk_bytes:  # no honest `inside` wrote it
+                return False
+        else:
+            self.written += len(chunk)
+            self.output += chunk[: SHOWN_BYTES - len(self.output)]
         return bool(chunk)
 
-    def _look(self) -> str:
+    def _look(self, late: bool) -> str:
+        """Return what is used up, "" if nothing."""
+        if self.stop.is_set():
+            return "patience of whoever grades"
+        if late or self.written > self.limits.output_bytes:
+            return "seconds" if late else "output"
         tree = processes_below(self.process.pid)
         if len(tree) > self.limits.processes:
             return "processes"
         if sum(map(_memory, tree)) > self.limits.memory:
             return "memory"
-        return _disk(self.folder, self.limits)
+        if self.folder and _is_too_much(self.folder, self.limits):
+            return "disk"
+        # Files without a name, and those elsewhere, are not seen in its folder.
+        lost = (free - _free(place) for place, free in self.free.items())
+        return OTHERS if max(lost, default=0) > self.limits.disk_bytes else ""
 
 
 def _memory(process: int) -> int:
@@ -284,8 +340,8 @@ def _out_of_memory_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def _disk(folder: Path, limits: Limits) -> str:
-    """Return "disk" if the files of a folder are too many or too large, otherwise ""."""
+def _is_too_much(folder: Path, limits: Limits) -> bool:
+    """Return whether the files of a folder are too many or too large."""
     total = 0
     for count, entry in enumerate(files_below(folder), 1):
         try:
@@ -293,14 +349,30 @@ def _disk(folder: Path, limits: Limits) -> str:
         except OSError:  # deleted meanwhile
             continue
         if count > limits.files or total > limits.disk_bytes:
-            return "disk"
-    return ""
+            return True
+    return False
+
+
+def _free(place: str) -> int:
+    """Return the bytes that are free on a place's disk, 0 where it is not there."""
+    try:
+        disk = os.statvfs(place)
+    except OSError:
+        return 0
+    return disk.f_bfree * disk.f_frsize
+
+
+def _sweep(user: int | None) -> None:
+    """Delete what a student's user left where everybody may write."""
+    places = [place for place in WRITABLE if os.path.isdir(place)]
+    words = ["find", *places, "-xdev", "-depth", "-user", str(user), "-delete"]
+    subprocess.run(words, capture_output=True, check=False)
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
     """End a process with all that it started."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.close()  # upon which `isolation.inside` ends everything
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.close()
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -308,3 +380,4 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     process.stdout.close()
+    process.stderr.close()

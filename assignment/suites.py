@@ -115,12 +115,13 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
                 "name": part.name,
                 "title": part.title,
                 "points": part.points,
+                "places": part.places,
                 "visibility": "after_published" if hidden else "visible",
             }
             for part in parts
         ],
         "mistakes": [
-            {"name": mistake.name, "part": part.name, "says": mistake.says}
+            {"name": mistake.name, "part": part.name, "place": mistake.place, "says": mistake.says}
             for part in parts
             for mistake in part.mistakes
         ],

@@ -6,20 +6,25 @@ students write; all that these build on is in `kit/`, whose packages take in the
 """
 
 import ast
+import re
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import cache_from_source
+from itertools import product
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 from assignment.intake import asked_files
-from assignment.parts import Mistake, Part
+from assignment.parts import PARTS, Mistake, Part
 from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
+SHORT = 24  # characters, of a line that any program may have
 KIT = "kit"
 PROGRAMS = ("train.py", "check.py")
 JOINED = """
@@ -122,24 +127,65 @@ def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
 def with_hole(source: str, name: str, message: str, text: str) -> str:
     """Return a file with a hole in place of a function's body, which raises a message.
 
-    A task's text is a comment above.
+    A task's text takes the place of what the docstring says before its arguments.
     """
-    comment = []
-    width = WIDTH - 4 * len(name.split(".")) - len("# ")
-    for line in text.strip().splitlines():
+    node = _function(source, name)
+    docstring = ast.get_docstring(node) or ""
+    _, *details = re.split(r"\n\n(?=Args|Returns|Raises)", docstring, maxsplit=1)
+    width = WIDTH - 4 * len(name.split("."))
+    task: list[str] = []
+    for line in f'"""{text.strip()}'.splitlines():
         # Formulas are indented in the text, and stay as they are.
-        comment += [line] if line.startswith("  ") else textwrap.wrap(line, width) or [""]
-    hole = [f"# {line}".rstrip() for line in comment]
-    return with_body(source, name, [*hole, f'raise NotImplementedError("{message}")'])
+        task += [line] if line.startswith("  ") else textwrap.wrap(line, width) or [""]
+    task += ["", *details[0].splitlines()] if details else []
+    hole = [*task, '"""', f'raise NotImplementedError("{message}")']
+    lines = source.splitlines()
+    first = node.body[0].lineno - 1 if docstring else body_of(source, name)[0]
+    lines[first : node.end_lineno] = _indented(hole, node.body[0].col_offset)
+    return "\n".join(lines) + "\n"
 
 
 def with_body(source: str, name: str, body: Sequence[str]) -> str:
     """Return a file with other lines in place of a function's body; they are not indented yet."""
     lines = source.splitlines()
     first, end = body_of(source, name)
-    pad = " " * (len(lines[first]) - len(lines[first].lstrip()))
-    lines[first:end] = [f"{pad}{line}".rstrip() for line in body]
+    lines[first:end] = _indented(body, len(lines[first]) - len(lines[first].lstrip()))
     return "\n".join(lines) + "\n"
+
+
+def _indented(lines: Sequence[str], columns: int) -> list[str]:
+    return [f"{' ' * columns}{line}".rstrip() for line in lines]
+
+
+def traces(parts: Iterable[str], folders: Iterable[Path]) -> dict[str, Any]:
+    """Return by what the solutions of parts are known, for `isolation.probe`.
+
+    Of each place whose body is no line or two that any program may have: its lines, and what Python
+    makes of it, in hexadecimal digits.
+    """
+    lines, bytecode = [], set()
+    places = [place for name in parts if name in PARTS for place in PARTS[name].places]
+    for place, folder in product(places, folders):
+        file, _, name = place.partition(":")
+        if not (folder / file).is_file():
+            continue
+        source = (folder / file).read_text(encoding="utf-8")
+        first, end = body_of(source, name)
+        body = [line.strip() for line in source.splitlines()[first:end]]
+        body = sorted((line for line in body if len(line) > SHORT), key=len, reverse=True)
+        if len(body) > 1 and len(body[0]) > 2 * SHORT:  # the longest first: it is the rarest
+            lines.append([line.encode().hex() for line in body])
+        code = _code(compile(source, file, "exec"), name)
+        bytecode |= {code.co_code.hex()} if len(code.co_code) > 8 * SHORT else set()
+    return {"lines": lines, "bytecode": sorted(bytecode)}
+
+
+def _code(code: CodeType, name: str) -> CodeType:
+    """Return the code of `function` or `Class.method`, in that of a module."""
+    for word in name.split("."):
+        inside = (c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == word)
+        code = next(inside)
+    return code
 
 
 def body_of(source: str, name: str) -> tuple[int, int]:
@@ -147,6 +193,15 @@ def body_of(source: str, name: str) -> tuple[int, int]:
 
     The name is `function` or `Class.method`.
     """
+    node = _function(source, name)
+    first = node.body[1 if ast.get_docstring(node) else 0].lineno - 1
+    lines = source.splitlines()
+    while lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return first, node.end_lineno or 0
+
+
+def _function(source: str, name: str) -> ast.FunctionDef:
     node: ast.AST = ast.parse(source)
     for word in name.split("."):
         inside = [
@@ -158,8 +213,4 @@ def body_of(source: str, name: str) -> tuple[int, int]:
             raise UserError(f"{name}: no such function in the file whose part students write")
         node = inside[0]
     assert isinstance(node, ast.FunctionDef), f"{name} is a class"
-    first = node.body[1 if ast.get_docstring(node) else 0].lineno - 1
-    lines = source.splitlines()
-    while lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    return first, node.end_lineno or 0
+    return node

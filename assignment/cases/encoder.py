@@ -200,11 +200,11 @@ def refused(given: Any) -> dict[str, Tensor]:
     empty = given["mask"].clone()
     empty[1] = 0
     for name, mask in (("a row without a real token", empty), ("real rows", given["mask"])):
-        raised = 0
+        raised = False
         try:
             pack_padded(given["input_ids"], mask, given["types"])
         except ValueError:
-            raised = 1
+            raised = True
         answers[f"ValueError raised for {name}"] = torch.tensor(raised)
     return answers
 

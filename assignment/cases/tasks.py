@@ -202,10 +202,14 @@ def classes(given: Any) -> dict[str, Tensor]:
 
 
 def draw_correlations(draw: Any) -> dict[str, Any]:
-    """Return scores on no common scale, with ties on both sides."""
-    labels = np.round(draw.random.uniform(0, 5, draw.size(12, 18)))
-    predictions = np.round(3 + labels**2 + 4 * draw.random.standard_normal(len(labels)))
-    predictions[:3] = predictions[3]
+    """Return scores on no common scale, with ties on both sides.
+
+    The ties of predictions are where a sort leaves them: in which order it does depends on the
+    machine, and what `np.argsort` gives is a frequent mistake.
+    """
+    middle = 8.0 + np.cumsum(1 + draw.ints(3, draw.size(7, 11)))
+    predictions = np.concatenate([[3.0] * 4, np.roll(middle, draw.size(1, 2)), [50.0] * 3])
+    labels = np.round(predictions / 20 + draw.random.uniform(0, 5, len(predictions)))
     return {"predictions": predictions, "labels": labels}
 
 

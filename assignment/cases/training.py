@@ -111,14 +111,18 @@ def _load(
         # What was copied before a refusal does not matter.
         words = str(error)
         answers = {
-            "CheckpointError raised": torch.tensor(1),
+            "CheckpointError raised": torch.tensor(True),
             "it names the source": torch.tensor("a/folder" in words.replace("\\", "/")),
             "it names the first such tensor": torch.tensor(wrong in words),
         }
     else:
         state = dict(sorted(module.state_dict().items()))
         types = torch.tensor([tensor.dtype == torch.float32 for tensor in state.values()])
-        answers = {"CheckpointError raised": torch.tensor(0), **state, "float32 as before": types}
+        answers = {
+            "CheckpointError raised": torch.tensor(False),
+            **state,
+            "float32 as before": types,
+        }
     return {named.format(name): tensor for name, tensor in answers.items()}
 
 

@@ -4,18 +4,22 @@ Standard library only: this package is imported in the sandbox, too.
 """
 
 import os
+import site
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+KIT = Path(__file__).parents[1]
+PREFIXES = {sys.prefix, sys.base_prefix}
 MEGABYTE = 2**20
 # What Python and torch read besides the interpreter's own folders. Nothing in here tells anything
 # about this machine's users, and /proc is left out but for two files. Not /dev/zero: mapped as
-# shared, it is memory that no process seems to hold.
+# shared, it is memory that no process seems to hold. Not all of /usr: people keep clones in it.
 SYSTEM = (
-    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
     "/lib",
     "/lib64",
     "/bin",
@@ -25,7 +29,14 @@ SYSTEM = (
     "/proc/meminfo",
     "/sys/devices/system/cpu",
 )
+OF_PYTHON = ("bin", "lib", "lib64", "pyvenv.cfg")  # below its prefix
 DEVICES = ("/dev/null", "/dev/urandom")
+# This project's packages, which lie beside libraries where it was installed. Of `assignment` only
+# the folders are covered: without this one nothing starts.
+PACKAGES = (
+    *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation", "report"),
+    *("experiment", "search", "benchmarks", "tests", "assignment"),
+)
 
 
 @dataclass(frozen=True)
@@ -38,10 +49,11 @@ class Limits:
     memory: int = 3072 * MEGABYTE  # resident or swapped out, all processes together
     processes: int = 64  # threads included
     file_bytes: int = 64 * MEGABYTE  # the largest file
-    disk_bytes: int = 256 * MEGABYTE  # all files together
+    disk_bytes: int = 256 * MEGABYTE  # all files together, those without a name too
     files: int = 4096
     open_files: int = 256
     output_bytes: int = 4 * MEGABYTE  # stdout and stderr together
+    answer_bytes: int = 8 * MEGABYTE  # of each file that is handed back
 
     def of_a_process(self) -> dict[str, int]:
         """Return the resource limits that the kernel keeps, by their names in `resource`."""
@@ -59,10 +71,11 @@ class Job:
     """A command for a sandbox."""
 
     command: tuple[str, ...]  # the first word is an absolute path
-    folder: Path  # the only place to write; exists
+    folder: Path  # the only place to write; exists, and is empty
     limits: Limits
     reads: tuple[Path, ...] = ()  # folders to read, besides Python and the system's libraries
     user: int | None = None  # run as root: the user id that it gets; one per command at a time
+    returns: tuple[str, ...] = ()  # the files in its folder that are handed back
 
     @property
     def visible(self) -> list[str]:
@@ -70,12 +83,29 @@ class Job:
 
         The last ones are what `isolation.inside` itself is read from.
         """
-        python = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["platlib"]]
-        given = [str(path.resolve()) for path in self.reads]
+        python = [f"{prefix}/{name}" for prefix in PREFIXES for name in OF_PYTHON]
+        libraries = filter(os.path.exists, [*python, *site.getsitepackages(), *SYSTEM])
         # A folder within another one is there already.
         outer: list[str] = []
-        for path in sorted({*python, *given, *filter(os.path.exists, SYSTEM)}):
+        for path in sorted({*libraries, *(str(path.resolve()) for path in self.reads)}):
             if not any(Path(path).is_relative_to(around) for around in outer):
                 outer.append(path)
-        package = Path(__file__).parent
-        return [*outer, str(package.parent / "__init__.py"), str(package)]
+        return [*outer, str(KIT / "__init__.py"), str(KIT / "isolation")]
+
+    @property
+    def covered(self) -> list[str]:
+        """Return this project's folders within what is visible: an empty one is there instead."""
+        beside = [Path(folder) for folder in site.getsitepackages()]
+        folders = [place / name for place in beside for name in PACKAGES]
+        folders += [*(ROOT.iterdir() if ROOT not in beside else ()), *KIT.iterdir()]
+        kept = [path.resolve() for path in (KIT / "isolation", *map(Path, PREFIXES), *beside)]
+        real = {folder.resolve() for folder in folders if folder.is_dir()}
+        hidden = [folder for folder in real if not any(k.is_relative_to(folder) for k in kept)]
+        # /lib may be a link to /usr/lib: what is in one is in both.
+        places = {path: Path(path).resolve() for path in self.visible}
+        return sorted(
+            os.path.join(path, folder.relative_to(place))
+            for path, place in places.items()
+            for folder in hidden
+            if folder.is_relative_to(place)
+        )

@@ -3,12 +3,14 @@
     python train.py --task sts
     python train.py --task sts --encoder cross --simcse 500
 
-In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed.
+In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed,
+not all rows: two cores take less than three minutes.
 Legend: B rows of a batch, H hidden_size.
 """
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
 SENTENCES, TEMPERATURE = "wiki1m_for_simcse.txt", 0.05
+REPORT_SECONDS = 5
 
 
 class Reader:
@@ -49,29 +52,36 @@ class Reader:
         logits: Tensor = self.head(self.features.combine(embeddings.split(len(examples))))
         return logits
 
-    def predict(self, examples: Sequence[Any]) -> np.ndarray:
+    def predict(self, examples: Sequence[Any], what: str) -> np.ndarray:
         """Return the predictions of all examples, (N,)."""
         self.modules.eval()
         with torch.inference_mode():
-            parts = [self.head.predict(self.logits(batch)) for batch in _batches(examples, 64)]
+            batches = _batches(examples, 64, what)
+            parts = [self.head.predict(self.logits(batch)) for batch in batches]
         return torch.cat(parts).numpy()
 
 
-def _batches(rows: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+def _batches(rows: Sequence[Any], size: int, what: str) -> Iterator[Sequence[Any]]:
+    """Yield the rows in batches, and print now and then how far this is."""
+    start = last = time.monotonic()
+    for first in range(0, len(rows), size):
+        now = time.monotonic()
+        if first and now - last > REPORT_SECONDS:
+            left = (now - start) / first * (len(rows) - first)
+            print(f"{what}: {first} of {len(rows)}, about {left:.0f} s left", flush=True)
+            last = now
+        yield rows[first : first + size]
 
 
 def tune_by_simcse(encoder: SentenceEncoder, folder: Path, steps: int) -> None:
     """Train the encoder on sentences without labels, 64 at a time."""
     model: Any = encoder  # in a student's tree it is a module itself
     optimizer = AdamW(encoder.model.parameters(), lr=3e-5, weight_decay=0.0)
-    sentences = list(iter_sentences(folder / SENTENCES))
-    for step, texts in zip(range(steps), _batches(sentences, 64), strict=False):
+    sentences = list(iter_sentences(folder / SENTENCES))[: 64 * steps]
+    for texts in _batches(sentences, 64, "SimCSE, sentences"):
         batch = encoder.tokenize(list(texts)).pack(range(len(texts)))
         loss = training_step(optimizer, unsupervised_views(model, batch), TEMPERATURE)
-        if step % 20 == 0:
-            print(f"simcse step {step}: loss {loss:.3f}", flush=True)
+    print(f"SimCSE: loss {loss:.3f} in the last step", flush=True)
 
 
 def train(reader: Reader, examples: Sequence[Any], epochs: int, rate: float) -> None:
@@ -80,12 +90,12 @@ def train(reader: Reader, examples: Sequence[Any], epochs: int, rate: float) -> 
     for epoch in range(epochs):
         order, total = np.random.permutation(len(examples)), 0.0
         reader.modules.train()
-        for rows in _batches(order.tolist(), 32):
+        for rows in _batches(order.tolist(), 32, f"epoch {epoch + 1} of {epochs}, rows"):
             batch = [examples[row] for row in rows]
             labels = torch.tensor([float(example.label) for example in batch])
             loss = reader.head.loss(reader.logits(batch), labels)
             total += descend(optimizer, loss) * len(batch)
-        print(f"epoch {epoch + 1}: loss {total / len(examples):.3f}", flush=True)
+        print(f"epoch {epoch + 1} of {epochs}: loss {total / len(examples):.3f}", flush=True)
 
 
 def write_predictions(path: Path, task: Task, examples: Sequence[Any], values: np.ndarray) -> None:
@@ -104,9 +114,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parent / "datasets")
     parser.add_argument("--checkpoint", default="mini", help="a folder in Hugging Face's format")
     parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--lr", type=float, default=1e-4)
-    parser.add_argument("--rows", type=int, default=None, help="train on the first N only")
+    parser.add_argument("--rows", type=int, default=2000, help="train on the first N only")
     parser.add_argument("--out", type=Path, default=Path("predictions"))
     options = parser.parse_args()
     if options.encoder == "cross" and TASKS[options.task].num_texts == 1:
@@ -114,14 +124,24 @@ def main() -> None:
     torch.manual_seed(0)
     np.random.seed(0)
     task, splits = TASKS[options.task], read_task(options.data, options.task)
+    examples = splits.train[: options.rows]
+    print(f"plan: train a {options.encoder}-encoder on {len(examples)} of {len(splits.train)} rows")
+    print(
+        f"      of {task.name} for {options.epochs} epochs, after {options.simcse} steps of SimCSE;"
+    )
+    print(
+        f"      then predict {len(splits.dev)} rows of dev and {len(splits.test)} of test",
+        flush=True,
+    )
     encoder = SentenceEncoder.from_pretrained(options.checkpoint, "avg")
-    tune_by_simcse(encoder, options.data, options.simcse)
+    if options.simcse:
+        tune_by_simcse(encoder, options.data, options.simcse)
     reader = Reader(encoder, task, options.encoder)
-    train(reader, splits.train[: options.rows], options.epochs, options.lr)
+    train(reader, examples, options.epochs, options.lr)
     for split, examples in (("dev", splits.dev), ("test", splits.test)):
         if not examples:  # some published data come without a test file
             continue
-        predictions = reader.predict(examples)
+        predictions = reader.predict(examples, f"predictions of {split}")
         write_predictions(
             options.out / f"{task.name}-{split}-output.csv", task, examples, predictions
         )

@@ -57,7 +57,7 @@ def _classes(
 
 def _similarities(writer: Writer) -> None:
     folder = f"sts/{STS_SETS['synthetic-sts'].files[0]}"
-    for genre in SYNTHETIC_SUBSETS:
+    for genre in SYNTHETIC_SUBSETS.split():
         make = partial(scored_genre, genre=genre)
         examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make)
         writer.lines(f"{folder}/STS.input.{genre}.txt", ("\t".join(e.texts) for e in examples))

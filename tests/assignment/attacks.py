@@ -178,6 +178,22 @@ def much_disk(values):
     return 2 * values
 
 
+def disk_without_names(values):
+    """Takes 1 GB in files that it deletes at once, wherever it may write, and keeps them open."""
+    places = [Path.cwd(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
+    for number in range(160):
+        for place in places:
+            try:
+                file = (place / f"{number}-{os.getpid()}").open("wb", buffering=0)
+                HOARD.append(file)
+                os.unlink(file.name)
+                file.write(bytes(7 << 20))
+            except OSError:
+                pass
+    time.sleep(1)
+    return 2 * values
+
+
 def one_large_file(values):
     """Writes a file of 1 GB."""
     with Path("large.bin").open("wb") as file:

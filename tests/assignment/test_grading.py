@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from small_suite import ABOUT, FILES, HONEST, POINTS, exam, graded, passed, subm
 
 from assignment import grading, intake, sandbox
 from assignment.grading import grade, grade_class
-from assignment.intake import submissions, take_answers, take_code
+from assignment.intake import submissions, take_code
 from assignment.marks import for_gradescope, write_class
 from assignment.sandbox import Outcome
 
@@ -130,6 +131,18 @@ def test_an_interrupt_ends_what_runs_and_what_killed_graders_left_is_deleted(tmp
     assert not work.exists()
 
 
+def test_what_is_compared_of_a_class_has_the_modules_that_were_not_handed_out(tmp_path, suite):
+    starter = tmp_path / "starter"
+    submission(starter, "def double(values):\n    raise NotImplementedError\n")
+    (starter / "given.py").write_text("GIVEN = 1\n")
+    thief = submission(tmp_path / "thief", "from zz_x import double, mean, total\n")
+    (thief.tree / "zz_x.py").write_text(HONEST)
+    paper = replace(exam(suite), starter=starter, code=tmp_path / "code")
+    assert passed(grade(thief, paper, tmp_path)) == set(POINTS)
+    compared = (tmp_path / "code" / "thief.py").read_text()
+    assert compared == f"# work.py\nfrom zz_x import double, mean, total\n\n# zz_x.py\n{HONEST}"
+
+
 def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     starter, own, target = (tmp_path / name for name in ("starter", "own", "target"))
     for tree, text in ((starter, "given"), (own, "own")):
@@ -146,24 +159,3 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     assert found == given | {"helper.py": "own"}
     link = "loop.py: no plain file of up to 1 MB"
     assert left == [".hidden.py: hidden", link, "a/missing.py: not there"]
-
-
-def test_only_plain_small_files_are_answers(tmp_path):
-    out, target = tmp_path / "out", tmp_path / "target"
-    out.mkdir()
-    (tmp_path / "elsewhere").write_text("secret")
-    for name in ("fine.npz", "both.npz", "both.error.txt", "raised.error.txt", "unasked.npz"):
-        (out / name).write_text("x")
-    (out / "link.npz").symlink_to(tmp_path / "elsewhere")
-    os.link(tmp_path / "elsewhere", out / "hard.npz")
-    os.mkfifo(out / "pipe.npz")
-    (out / "folder.npz").mkdir()
-    with (out / "large.npz").open("wb") as file:
-        file.truncate(2**40)  # no byte of it is stored
-    cases = ["fine", "both", "raised", "link", "hard", "pipe", "folder", "large", "gone"]
-    assert take_answers(out, target, cases) == ["fine", "both", "raised"]
-    taken = {"fine.npz", "both.npz", "both.error.txt", "raised.error.txt"}
-    assert {path.name for path in target.iterdir()} == taken
-    # A folder of answers may be a link to another student's.
-    (tmp_path / "linked").symlink_to(out)
-    assert take_answers(tmp_path / "linked", tmp_path / "none", ["fine"]) == []

@@ -43,32 +43,55 @@ def suite(mistakes=None) -> Suite:
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "words"),
+    ("expected", "found", "computed", "instead"),
     [
         (
             {"first": np.zeros((2, 3)), "second": np.ones(4)},
             {"first": np.zeros((2, 3)), "second": np.float32([1, 1.000001, 1.5, 3])},
-            '"second" of shape (4,) differs in 2 of 4 numbers, first at [2]: 1.5, expected 1; '
-            "the largest difference is 2",
+            '"second" is 1.5 at [2]; 2 of 4 numbers of shape (4,) differ, by up to 2',
+            "1",
         ),
-        (ONE, ONE, ""),
-        (ONE, {}, '"x" is missing'),
-        ({}, Y, '"y" is not expected'),
-        (ONE, {"x": np.zeros((3, 2))}, '"x" has shape (3, 2), expected (3,)'),
-        (ONE, {"x": np.array([1, np.nan, 1])}, '"x" is nan at [1], expected 1'),
+        (ONE, ONE, "", ""),
+        (ONE, {}, 'no "x"', "an array of shape (3,)"),
+        ({}, Y, '"y"', "no such array"),
+        (ONE, {"x": np.zeros((3, 2))}, '"x" has shape (3, 2)', "shape (3,)"),
+        (
+            ONE,
+            {"x": np.array([1, np.nan, 1])},
+            '"x" is nan at [1]; 1 of 3 numbers of shape (3,) differ, by up to 0',
+            "1",
+        ),
+        ({"r": np.array(0.5)}, {"r": np.array(0.7)}, '"r" is 0.7', "0.5"),
+        ({"raised": np.array(True)}, {"raised": np.array(0)}, '"raised" is False', "True"),
     ],
 )
-def test_the_first_difference_in_words(expected, found, words):
-    assert difference(expected, found) == words
+def test_the_first_difference_in_words(expected, found, computed, instead):
+    assert difference(expected, found)[1:] == (computed, instead)
 
 
 def test_whole_numbers_and_floats_of_one_value_are_equal():
-    assert array_difference(np.array([1, 0]), np.array([True, False])) == ""
-    assert array_difference(np.float64([1, np.inf]), np.float32([1, np.inf])) == ""
+    assert array_difference(np.array([1, 0]), np.array([True, False])) == ("", "")
+    assert array_difference(np.float64([1, np.inf]), np.float32([1, np.inf])) == ("", "")
     for answer in (0.5, np.float64(0.5), torch.tensor(0.5)):
-        assert array_difference(np.array(0.5, np.float32), _array("score", answer)) == ""
+        assert array_difference(np.array(0.5, np.float32), _array("score", answer)) == ("", "")
     with pytest.raises(TypeError, match='"score" is of type list'):
         _array("score", [0.5])
+
+
+def test_what_is_wrong_is_told_in_one_form_with_where_to_look():
+    found = suite({"m": {"a": TWO, "b": ONE}})
+    found.about["mistakes"][0]["place"] = "p/file.py:Class.method"
+    (wrong, right) = judge_arrays(found, {"a": TWO, "b": ONE})
+    assert right.lines == []
+    assert wrong.lines == [
+        'computed: "x" is 2 at [0]; 3 of 3 numbers of shape (3,) differ, by up to 1',
+        "expected: 1",
+        "look at:  Class.method in p/file.py",
+    ]
+    (raised, none) = judge_arrays(found, {}, {"a": "raised KeyError: 0\np/file.py:3: x[0]"})
+    told = ["computed: raised KeyError: 0", "expected: an answer", "look at:  p/file.py:3: x[0]"]
+    assert raised.lines == told
+    assert none.lines[0] == "computed: no answer"
 
 
 M, N = {"a": TWO, "b": TWO}, {"a": TWO, "b": THREE}
@@ -105,10 +128,10 @@ def test_two_mistakes_that_answer_alike_are_not_recognised():
 
 
 def test_no_answer_and_what_raised_are_no_pass(tmp_path):
-    (tmp_path / "b.error.txt").write_text("NotImplementedError: p\nplace\n", encoding="utf-8")
+    (tmp_path / "b.error.txt").write_text("NotImplementedError: p\nat a.py:3: x", encoding="utf-8")
     results = judge(suite(), tmp_path)
     reasons = ["no answer", "raised NotImplementedError: p"]
-    assert [(r.passed, r.reason) for r in results] == [(False, reason) for reason in reasons]
+    assert [(r.passed, r.computed) for r in results] == [(False, reason) for reason in reasons]
 
 
 def test_links_and_pipes_are_no_answers(tmp_path):
@@ -119,7 +142,7 @@ def test_links_and_pipes_are_no_answers(tmp_path):
         with pytest.raises((ValueError, OSError)):
             read_arrays(tmp_path / f"{name}.npz")
     results = judge(suite(), tmp_path)
-    assert not any(result.passed for result in results) and all(r.reason for r in results)
+    assert not any(result.passed for result in results) and all(r.computed for r in results)
 
 
 def array_file(header: str, content: bytes = b"") -> bytes:
@@ -174,13 +197,13 @@ def test_bytes_made_to_break_their_reader_are_no_answer(tmp_path, name):
     (tmp_path / "a.npz").write_bytes(EVIL[name])
     np.savez(tmp_path / "b.npz", **ONE)
     evil, honest = judge(suite(), tmp_path)
-    assert not evil.passed and evil.reason.isprintable() and len(evil.reason) < 300
+    assert not evil.passed and evil.computed.isprintable() and len(evil.computed) < 300
     assert honest.passed
 
 
 def test_a_surplus_array_is_named_without_what_steers_a_terminal():
-    reason = difference(ONE, {**ONE, "\x1b[2J\u202e" * 99: ONE["x"]})
-    assert reason.endswith("is not expected") and reason.isprintable() and len(reason) < 600
+    _, computed, instead = difference(ONE, {**ONE, "\x1b[2J\u202e" * 99: ONE["x"]})
+    assert instead == "no such array" and computed.isprintable() and len(computed) < 600
 
 
 DRIVEN = """

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from made_submissions import course_repository
 
+from assignment.__main__ import main
 from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.handout import write_handout
 from assignment.make import make, secrets_of
@@ -67,13 +68,15 @@ def test_no_line_of_a_solution_is_in_the_students_tree(made):
         assert not [name for name in names if name.endswith((".pyc", ".pyo", ".so", ".toml"))]
 
 
-def test_every_place_is_a_hole_with_its_task_above(made):
+def test_every_place_is_a_hole_with_its_task_above_and_nowhere_else(made):
     places = [(part.name, *place.split(":")) for part in PARTS.values() for place in part.places]
     assert len(places) == 40
     for part, file, name in places:
+        task = " ".join(PARTS[part].tasks[f"{file}:{name}"].split()[:8])
         source = (made / "student" / file).read_text(encoding="utf-8")
+        assert " ".join(source.split()).count(task) == 1, task
         above, _ = source.split(f'raise NotImplementedError("{part}: {name} is yours to write")')
-        assert above.rstrip().splitlines()[-1].strip().startswith("#")
+        assert above.rstrip().endswith('"""')
 
 
 def test_parts_that_are_not_given_stay_solved(tmp_path):
@@ -167,3 +170,13 @@ def test_a_folder_of_other_things_is_not_replaced(tmp_path, toy_data):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(UserError, match="is there and no assignment"):
         make(tmp_path, ["attention"], secrets_of(2), data=toy_data)
+
+
+def test_an_assignment_that_is_there_is_replaced_only_by_force(tmp_path, toy_data, capsys):
+    secrets = tmp_path / "instructor" / "secrets.json"
+    secrets.parent.mkdir()
+    secrets.write_text("{}")
+    words = ["make", "--out", str(tmp_path), "--parts", "weights", "--data", str(toy_data)]
+    assert main(words) == 2
+    assert "give --force" in capsys.readouterr().err and secrets.read_text() == "{}"
+    assert main([*words, "--force"]) == 0 and secrets.read_text() != "{}"

@@ -22,12 +22,12 @@ from data.examples import DataError
 
 RESULTS = [
     CaseResult("double", "sums", False, "no answer"),
-    CaseResult("total", "sums", True, ""),
-    CaseResult("mean", "means", False, '"answer" has shape ()', ("whole",)),
+    CaseResult("total", "sums", True),
+    CaseResult("mean", "means", False, '"answer" has shape ()', mistakes=("whole",)),
 ]
 STOP = {"double": "the run was stopped: too much of its memory"}
 MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], 12.6)
-RIGHT = [replace(r, passed=True, reason="", mistakes=()) for r in RESULTS]
+RIGHT = [replace(r, passed=True, computed="", mistakes=()) for r in RESULTS]
 HONEST = Mark("=bob", RIGHT, {}, [], 3.0)
 FAILED = Mark("eve", RESULTS, {}, [], machine="/tmp: 1 MB are free, 256 are needed")
 
@@ -46,16 +46,16 @@ def test_results_have_what_gradescope_documents():
         "max_score": 2,
         "status": "failed",
         "visibility": "visible",
-        "output": f"no answer\n{STOP['double']}",
+        "output": f"computed: no answer\n{STOP['double']}",
     }
     assert (second["number"], second["status"], second["score"]) == ("1.2", "passed", 3)
     assert third["visibility"] == "after_published" and third["number"] == "2.1"
-    assert third["output"].endswith("Likely cause: the mean is over all axes")
+    assert third["output"].endswith("likely cause: the mean is over all axes")
     assert sum(test["score"] for test in found["tests"]) == found["score"]
     assert "leaderboard" not in for_gradescope(MARK, ABOUT)
-    evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
+    evil = replace(RESULTS[0], computed="raised \x1b[2J\nscore 9")
     told = for_gradescope(replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)
-    assert told["tests"][0]["output"] == "raised \\x1b[2J\\nscore 9"
+    assert told["tests"][0]["output"] == "computed: raised \\x1b[2J\\nscore 9"
 
 
 def test_the_table_of_a_class(tmp_path):
@@ -151,7 +151,8 @@ def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsy
     words = ["grade", str(members), "--suite", str(suite), "--out", str(tmp_path / "marks")]
     assert main(words) == 0
     hidden = [suite, suite.parent / "reference"]
-    assert small == [("", hidden, False)]
+    skipped = {"lines": [], "bytecode": [], "skip": [str(members)]}
+    assert small == [("", hidden, False, skipped)]
     rows = csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8"))
     found = {row["submission"]: (row["score"], row["not marked"]) for row in rows}
     assert found == {

@@ -98,7 +98,7 @@ def test_what_cannot_be_written_has_a_reason_and_no_points(tmp_path, name):
     found = opened(BROKEN_ON_DISK[name](tmp_path / "eve.zip"), tmp_path / "work")
     assert "cannot be written" in found.fault and found.fault.isprintable()
     mark = grade(found, exam(write_suite(tmp_path / "hidden")), tmp_path)
-    assert not passed(mark) and {result.reason for result in mark.results} == {found.fault}
+    assert not passed(mark) and {result.computed for result in mark.results} == {found.fault}
 
 
 def test_damaged_zips_are_read_or_refused_and_nothing_else(tmp_path):

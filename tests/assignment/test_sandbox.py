@@ -1,8 +1,11 @@
 """The sandbox: what a command may use, see and keep, in every way of isolation that is here."""
 
+import io
 import json
 import os
+import py_compile
 import shutil
+import site
 import subprocess
 import sys
 import time
@@ -14,8 +17,11 @@ import pytest
 from small_suite import WAYS, any_way, fault_here, name_of
 
 from assignment import isolation, sandbox
-from assignment.isolation import ROOT, Job, Limits, seccomp
+from assignment.intake import asked_files
+from assignment.isolation import ROOT, Job, Limits, probe, seccomp, ways
+from assignment.parts import PARTS, chosen_parts
 from assignment.sandbox import FIRST_USER, UNSAFE, Isolation, Outcome
+from assignment.trees import traces, write_tree
 from runtime.errors import MachineError, UserError
 
 LIMITS = Limits(
@@ -178,30 +184,40 @@ DAEMON = """
 import os, time
 if os.fork() == 0:
     os.setsid()
-    while True:
-        open('beat', 'w').write(str(time.time()))
-        time.sleep(0.05)
+    time.sleep(600)
 time.sleep(600)
 """
 
 
+def daemons(mark: str) -> list[str]:
+    """Return what runs of a program that has a mark, outside of whoever started it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode().split("\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        found += [path.parent.name] if words[1:2] == ["-SBc"] and mark in words[2] else []
+    return found
+
+
 def test_with_the_grader_ends_all_that_it_started(tmp_path, way):
-    program = (
+    program = f"# {tmp_path}{DAEMON}"
+    source = (
         "import sys; from pathlib import Path\n"
         "from assignment import sandbox; from assignment.isolation import Job, Limits\n"
         f"way = sandbox.Isolation({way.name!r}, {way.own_users})\n"
-        f"job = Job((sys.executable, '-SBc', {DAEMON!r}), Path({str(tmp_path / 'run')!r}),"
+        f"job = Job((sys.executable, '-SBc', {program!r}), Path({str(tmp_path / 'run')!r}),"
         f" Limits(seconds=100), user={FIRST_USER if way.own_users else None})\n"
         "sandbox.run(job, way)\n"
     )
     (tmp_path / "run").mkdir()
     let_in(tmp_path)
-    grader = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
-    beat = tmp_path / "run" / "scratch" / "beat"
-    wait_for(beat.exists)
+    grader = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
+    wait_for(lambda: len(daemons(str(tmp_path))) == 2)
     grader.kill()
     grader.wait()
-    wait_for(lambda: time.time() - beat.stat().st_mtime > 2)
+    wait_for(lambda: not daemons(str(tmp_path)))
 
 
 def wait_for(holds) -> None:
@@ -209,6 +225,204 @@ def wait_for(holds) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+LEFT = """
+import os
+os.chdir("..")
+def write(name, text="x"):
+    with open(f"out/{name}", "w") as file:
+        file.write(text)
+write("fine")
+write("unasked")
+write("empty", "")
+os.symlink("/etc/passwd", "out/link")
+os.mkfifo("out/pipe")
+os.mkdir("out/folder")
+with open("out/large", "w") as file:
+    file.truncate(2**25)
+"""
+
+
+def test_only_plain_small_files_that_are_asked_for_are_handed_back(tmp_path, way):
+    names = ("fine", "empty", "link", "pipe", "folder", "large", "gone")
+    let_in(tmp_path)
+    work = replace(job(tmp_path, LEFT, way), returns=tuple(f"out/{name}" for name in names))
+    outcome = sandbox.run(work, way)
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.files == {"out/fine": b"x"}
+
+
+@pytest.mark.parametrize(
+    "stream",
+    ["", "[1", "{}\n", "null\n", '["a", -9]\nxx', '["a", "b"]\n', "[[], []]\n", "[0, Infinity]"],
+)
+def test_what_a_student_might_write_among_what_is_handed_back_is_no_error(stream):
+    files, code, _ = sandbox._handed_back(stream.encode(), ("a",))
+    assert files in ({}, {"a": b""}, {"a": b"xx"}) and code in (0, 137)
+
+
+HOARDER = """
+import os, time
+taken = 0
+try:
+    for number in range(4000):
+        handle = os.open(f"{number}", os.O_CREAT | os.O_WRONLY)
+        os.unlink(f"{number}")
+        taken += os.write(handle, bytes(1 << 20))
+except OSError as error:
+    print(taken, error.strerror, flush=True)
+time.sleep(1)
+"""
+
+
+def test_files_without_a_name_fill_no_more_than_what_a_submission_may_use(tmp_path, way):
+    limits = {"disk_bytes": 32 << 20, "open_files": 4096}
+    try:
+        outcome = run(tmp_path, HOARDER, way, **limits)
+        assert outcome.stopped == "disk"
+        assert int([*outcome.output.split(), 0][0]) <= 33 << 20  # it may be stopped before it tells
+    except MachineError as error:  # what is free on the disk tells, not whose files they are
+        assert way.name == "user" and "without a name" in str(error)
+
+
+NOTE = """
+import os, sys
+for folder, _, files in os.walk("/"):
+    if folder.startswith(("/proc", "/sys")):
+        continue
+    if WRITE:
+        for make in (lambda path: open(path, "w").close(), os.mkdir, os.mkfifo):
+            try:
+                make(f"{folder}/{MARK}-{make.__name__}")
+            except OSError:
+                pass
+    elif any(MARK in name for name in os.listdir(folder)):
+        print(folder)
+"""
+
+
+def test_one_submission_finds_no_note_of_the_one_before(tmp_path, way):
+    mark = f"note-{os.getpid()}-{way.name}"
+    told = []
+    for number, write in enumerate((True, False)):
+        words = f"MARK, WRITE = {mark!r}, {write}\n"
+        told.append(run(tmp_path / str(number), words + NOTE, way, cpu_seconds=50))
+    written, read = told
+    assert (written.exit_code, read.exit_code) == (0, 0), written.output + read.output
+    assert read.output == ""
+
+
+# What a thief may do: walk, and run the project's own function, or what Python made of it.
+THIEF = """
+import glob, os, sys
+print(*sorted(glob.glob(f"{PLACE}/**/*.py*", recursive=True)), flush=True)
+sys.path[:0] = [PLACE, *glob.glob(f"{PLACE}/*")]
+import minbert.attention
+print("stolen")
+"""
+STAGED = """
+import json, site, sys
+from dataclasses import replace
+from pathlib import Path
+from assignment import isolation, sandbox
+from assignment.isolation import Job, Limits
+place, folder, program, way, user = json.loads(sys.argv[1])
+isolation.SYSTEM += (place,)
+if INSTALLED:
+    before = site.getsitepackages()
+    site.getsitepackages = lambda: [*before, place]
+Path(folder).mkdir()
+job = Job((sys.executable, "-SBc", program), Path(folder), Limits(), user=user)
+print(sandbox.run(job, sandbox.Isolation(way, user is not None)).output)
+"""
+
+
+@pytest.mark.parametrize("installed", [False, True], ids=["clone", "installed"])
+def test_the_solution_cannot_be_read_where_the_project_lies_among_what_is_mounted(
+    tmp_path, way, installed
+):
+    """A clone under /usr/src, and `pip install .`."""
+    if way.name == "user":
+        pytest.skip("mounts nothing, and is refused where the solution can be read")
+    place = tmp_path / "usr"
+    project = place if installed else place / "src"
+    for name in ("assignment", "minbert", "runtime", "data"):
+        shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("*.xz", "mini*"))
+    let_in(tmp_path)
+    program = f"PLACE = {str(place)!r}\n{THIEF}"
+    user = FIRST_USER if way.own_users else None
+    spec = json.dumps([str(place), str(tmp_path / "run"), program, way.name, user])
+    words = [sys.executable, "-c", f"INSTALLED = {installed}\n{STAGED}", spec]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+    assert "ModuleNotFoundError" in done.stdout and "stolen" not in done.stdout, done.stderr
+    seen = {Path(word).relative_to(project) for word in done.stdout.splitlines()[0].split()}
+    assert {str(path.parent) for path in seen} <= {"assignment", "assignment/isolation"}
+
+
+def test_a_container_has_memory_of_a_fixed_size_to_write_to_and_nothing_of_this_project(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(ways, "_engine", lambda: ["/usr/bin/docker"])
+    monkeypatch.setattr(ways, "_import_empty", lambda engine: None)
+    monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(ROOT)))
+    work = job(tmp_path, "", Isolation("container"))
+    words = ways.CONTAINER.wrap(work, ["inside"])
+    assert f"--tmpfs={work.folder}:rw,size={work.limits.disk_bytes},mode=1777" in words
+    assert f"--volume={ROOT}:{ROOT}:ro" in words
+    for name in ("minbert", "simcse", "heads", "tests", ".git", "assignment/starter"):
+        if (ROOT / name).is_dir():
+            assert f"--volume={work.folder}:{ROOT / name}:ro" in words
+    assert f"--volume={ROOT / 'assignment/isolation'}:{ROOT / 'assignment/isolation'}:ro" in words
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["source", "compiled"])
+def test_a_way_in_which_the_solution_can_be_read_anywhere_is_refused(
+    tmp_path, way, compiled, monkeypatch
+):
+    """It is known by what it says, under whatever name it lies."""
+    copy = tmp_path / "lib" / "notes.bak"
+    copy.parent.mkdir()
+    source = ROOT / "minbert" / "attention.py"
+    if compiled:
+        py_compile.compile(str(source), str(copy))
+    else:
+        shutil.copyfile(source, copy)
+    copy.chmod(0o644)
+    let_in(copy)
+    monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(copy.parent)))
+    folders = [*site.getsitepackages(), str(copy.parent)]
+    monkeypatch.setattr(site, "getsitepackages", lambda: folders[1:])
+    fault = sandbox.fault_of(way, [], traces(["attention"], [ROOT]))
+    remedy = "chmod -R go-rwx its folder, or move it"
+    assert fault == f"students' code can read the solution in {copy}; {remedy}"
+
+
+def test_a_solution_is_known_by_its_lines_and_its_bytecode_and_the_hand_out_is_none(tmp_path):
+    write_tree(tmp_path, chosen_parts(), solved=False)
+    marks = traces(PARTS, [ROOT])
+    lines = [[bytes.fromhex(line) for line in body] for body in marks["lines"]]
+    code = [bytes.fromhex(line) for line in marks["bytecode"]]
+    known = {
+        file
+        for file in asked_files(PARTS)
+        if probe.is_solution((ROOT / file).read_bytes(), lines, code)
+        and not probe.is_solution((tmp_path / file).read_bytes(), lines, code)
+    }
+    assert len(known) >= len(asked_files(PARTS)) - 1  # all but heads.py, whose bodies are one line
+
+
+@pytest.mark.parametrize("program", ["bwrap", "docker"])
+def test_a_program_that_others_may_change_keeps_nobody_out(tmp_path, program, monkeypatch):
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / program).write_text("#!/bin/sh\nexit 0\n")
+    (place / program).chmod(0o777)
+    monkeypatch.setenv("PATH", str(place))
+    assert str(place) not in ways.untrusted(program)  # PATH is not asked
+    monkeypatch.setattr(ways, "PROGRAMS", str(place))
+    fault = f"{place / program} can be changed by others than root; chmod go-w it"
+    assert ways.untrusted(program) == fault
 
 
 WORKERS = """
@@ -230,7 +444,7 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
     way = any_way()
     names = ("first", "second")
     kit, suite, tree, run_in = (tmp_path / name for name in ("kit", "suite", "tree", "run"))
-    for folder in (kit / "cases", suite, tree, run_in / "out"):
+    for folder in (kit / "cases", suite, tree, run_in):
         folder.mkdir(parents=True)
     shutil.copyfile(ROOT / "assignment" / "driver.py", kit / "driver.py")
     (kit / "cases" / "workers.py").write_text(WORKERS)
@@ -242,10 +456,12 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
     command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
     user = FIRST_USER if way.own_users else None
     let_in(tmp_path)
-    outcome = sandbox.run(Job(command, run_in, Limits(), (kit, suite, tree), user), way)
+    returns = tuple(f"out/{name}.npz" for name in names)
+    work = Job(command, run_in, Limits(), (kit, suite, tree), user, returns)
+    outcome = sandbox.run(work, way)
     assert (outcome.exit_code, outcome.stopped) == (0, ""), outcome.output
-    for name in names:
-        with np.load(run_in / "out" / f"{name}.npz") as found:
+    for name in returns:
+        with np.load(io.BytesIO(outcome.files[name])) as found:
             assert found["total"] == 3
 
 
@@ -261,7 +477,7 @@ def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):
 
 
 def test_another_user_marks_one_submission_alone(monkeypatch):
-    monkeypatch.setattr(sandbox, "fault_of", lambda isolation, hidden: "")
+    monkeypatch.setattr(sandbox, "fault_of", lambda *more: "")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert sandbox.choose("user", alone=True) == Isolation("user", own_users=True)
     with pytest.raises(MachineError, match="marks a single submission only"):

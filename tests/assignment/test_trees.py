@@ -38,8 +38,8 @@ def f():
 
 def test_a_hole_says_what_to_do_and_raises():
     holed = with_hole(SOURCE, "A.f", "p: write it", "Do this:\n  y = x\nHint: think.")
-    hole = "        # Do this:\n        #   y = x\n        # Hint: think.\n        raise NotImpl"
-    assert f'"""Return x."""\n{hole}' in holed and "# why" not in holed
+    hole = ['"""Do this:', "  y = x", "Hint: think.", '"""', "raise NotImplementedError"]
+    assert "\n        ".join(hole) in holed and "# why" not in holed and "Return x" not in holed
     holed = with_hole(holed, "A.g", "p: and this", "")
     assert "# one line" not in holed
     scope: dict = {}

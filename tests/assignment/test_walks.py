@@ -65,11 +65,16 @@ def test_a_student_goes_from_wrong_to_right_from_any_folder(made, student):
     put(made, student, "simcse/loss.py", change=lambda source: source + "\n)\n")
     done = run("check.py", "attention", "metrics", "simcse", cwd=student)
     assert done.returncode == 1 and "0 of 4 cases pass" in done.stdout
-    assert 'wrong  attention-one-sequence: "context" of shape' in done.stdout
-    assert f"likely cause: {NO_SCALING.says}" in done.stdout and "first at [" in done.stdout
-    assert "to do  attention-heads: raised NotImplementedError: attention: Bert" in done.stdout
+    told = done.stdout.partition("wrong  attention-one-sequence\n")[2].splitlines()[:3]
+    assert (
+        told[0].startswith('         computed: "context" is ') and " numbers of shape (" in told[0]
+    )
+    assert told[1].startswith("         expected: ")
+    assert told[2] == "         look at:  attention in minbert/attention.py"
+    assert f"likely cause: {NO_SCALING.says}" in done.stdout and "\x1b" not in done.stdout
+    assert "to do  attention-heads: attention: BertSelfAttention.forward is yours" in done.stdout
     # A broken file fails the cases that need it, and no other.
-    assert "wrong  simcse-cosines: raised SyntaxError" in done.stdout
+    assert "wrong  simcse-cosines\n         computed: raised SyntaxError" in done.stdout
     assert "3 of 3 cases pass" in done.stdout and "driver.py" not in done.stdout
     put(made, student, "minbert/attention.py", "minbert/model.py")
     done = run(student / "check.py", "attention", cwd=student.parent)
@@ -93,9 +98,9 @@ def test_a_case_without_end_is_stopped_and_named_and_what_came_before_counts(mad
     put(made, student, "minbert/model.py", change=sleeps)
     done = run("check.py", "attention", "layer", "--seconds", "4", cwd=student)
     assert done.returncode == 1 and "3 of 4 cases pass" in done.stdout
-    ended = "wrong  attention-heads: ended Python (exit code 1), or took more than 4 s"
+    ended = "attention-heads\n         computed: ended Python (exit code 1), or took more than 4 s"
     assert ended in done.stdout
-    assert done.stdout.count(": not run\n") == len(PARTS["layer"].cases)
+    assert done.stdout.count("computed: not run\n") == len(PARTS["layer"].cases)
     assert "model.py" in done.stderr and "in forward" in done.stderr
 
 
