@@ -52,7 +52,7 @@ def test_a_run_keeps_what_the_page_shows(toy_grid):
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
         assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
     page = (toy_grid / "report.html").read_text()
-    for id in ("bars-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
+    for id in ("differences", "scores-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
         assert f'<figure id="{id}' in page
 
 

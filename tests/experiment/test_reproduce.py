@@ -368,7 +368,7 @@ def test_a_table_of_tunings_is_measured(command, project, toy_data, capsys, monk
     assert text.startswith("tuned: T (2 seeds)\n| row") and ": 0 > 0.5: " in text
     assert f"{text}\nR.\n" in capsys.readouterr().out
     svg = (folder / "figure.svg").read_text()
-    assert svg.startswith("<svg") and "#1f5fa8" in svg and "var(" not in svg
+    assert svg.startswith("<svg") and "#8b3a8b" in svg and "var(" not in svg
 
 
 def test_rows_of_one_command_are_cells_of_one_run(command, project, toy_data, monkeypatch):

@@ -63,4 +63,5 @@ def hashes_of(folder) -> dict[Path, str]:
 
 def numbers(cell: Cell) -> dict[str, Any]:
     """Return all of a cell that a repetition must give again."""
-    return {key: value for key, value in cell.to_json().items() if "second" not in key}
+    values = {key: value for key, value in cell.to_json().items() if "second" not in key}
+    return values | {"choice": {k: v for k, v in cell.choice.items() if k != "seconds"}}
