@@ -31,7 +31,7 @@ from data.columns import (
     plain,
 )
 from data.examples import DataError
-from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file
+from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file, why_unreadable
 
 logger = logging.getLogger("data")
 
@@ -68,7 +68,7 @@ def content_digest(path: Path) -> str:
         with open_file(stored(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except UNREADABLE as error:
-        raise _unreadable(path, error) from error
+        raise DataError(why_unreadable(path, error)) from error
 
 
 def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
@@ -86,12 +86,7 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
         with open_file(stored(Path(path))) as file:
             yield from decoded_lines(file, path, encoding)
     except UNREADABLE as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: PathLike, error: Exception) -> DataError:
-    reason = getattr(error, "strerror", None) or error
-    return DataError(f"{path}: cannot be read ({reason}); check the path")
+        raise DataError(why_unreadable(path, error)) from error
 
 
 def decoded_lines(
