@@ -17,7 +17,6 @@ from traceback import clear_frames
 from types import FrameType
 
 from runtime.errors import MachineError, UserError
-from runtime.files import why_unreadable
 from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
@@ -206,10 +205,10 @@ def _who(first: str) -> str:
 def in_one_line(error: Exception) -> str:
     """Return what an error says: of the system's, which file and what is wrong with it."""
     message = str(error)
-    if isinstance(error, PermissionError | IsADirectoryError) and error.filename is not None:
-        message = why_unreadable(error.filename, error)  # what is written has errors of its own
-    elif isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
+        if isinstance(error, PermissionError):
+            message += "; allow reading and writing it, or name another"
     # An error may quote what it met, and a damaged file may hold a field of megabytes.
     return printable(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 

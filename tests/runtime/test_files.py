@@ -328,5 +328,5 @@ def test_json_that_may_not_be_read_is_refused_with_a_remedy(tmp_path, monkeypatc
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(UserError, match="cannot be read .*; allow reading it"):
+    with pytest.raises(UserError, match=r"cannot be read .*; allow reading it"):
         read_json(path)
