@@ -15,12 +15,12 @@ import torch
 
 from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
-from benchmarks.inputs import Bench, sentences, similar_pairs
+from benchmarks.inputs import Bench, files_of, sentences, similar_pairs
 from benchmarks.options import USUAL, WORKS, Options
 from evaluation.table import markdown
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
-from runtime.files import write_text
+from runtime.files import check_outputs, write_text
 
 TEXTS = 4000
 PAIRS = 300
@@ -46,6 +46,7 @@ def run(options: Options) -> None:
     if options.threads:
         torch.set_num_threads(options.threads)
     device = choose_device("cuda" if options.gpu else "cpu")
+    check_outputs([options.json], files_of(options.data))
     figures: list[Figure] = []
     started = time.perf_counter()
     try:
