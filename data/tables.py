@@ -235,11 +235,9 @@ class Table:
         for problem, (count, first) in repeated.items():
             logger.warning("%s: %d row(s) (first: line %d): %s", self.path, count, first, problem)
         if empty:
-            raise DataError(
-                f"{self.path}: has a header but no rows; expected at least one row"
-                if self.header
-                else f"{self.path}: is empty; expected one row per line"
-            )
+            if self.header:
+                raise _no_rows(self.path)
+            raise DataError(f"{self.path}: is empty; expected one row per line")
         for name, contents in texts.items():
             if contents.fault and self.delimiter:
                 raise DataError(
@@ -400,6 +398,8 @@ def open_texts(
     if _is_object(first):
         return open_table(path, columns, lines=every)
     header, mark, places, _ = _best_header(first, columns, ())
+    if len(filled) == 1 and "\t" in first and KNOWN.issuperset(map(plain, first.split("\t"))):
+        raise _no_rows(path)
     if all(column.name in places for column in texts) and len(filled) > 1:
         rows = [split_header(text, mark, len(header)) for _, text in filled]
         if len(header) > 1 and all(len(row) == len(header) for row in rows):
@@ -545,6 +545,10 @@ def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> 
     twice = [header[at] for at in places.values() if names[at] and names.count(names[at]) > 1]
     if twice:
         raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
+
+
+def _no_rows(path: PathLike) -> DataError:
+    return DataError(f"{path}: has a header but no rows; expected at least one row")
 
 
 def _nul(where: str) -> DataError:

@@ -64,8 +64,10 @@ def writing(target: Path, written: Path) -> Iterator[None]:
     """
     try:
         yield
+    except DiskError as error:  # of a file in it, under a hidden name that the user did not give
+        raise DiskError(str(error).replace(f"{written}", f"{target}", 1)) from None
     except OSError as error:
-        if isinstance(error, DiskError) or not _is_about(error, written):
+        if not _is_about(error, written):
             raise
         raise DiskError(_message(error, target, written)) from None
 

@@ -236,6 +236,7 @@ REFUSED = {
     ],
     iter_sentences: [
         ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
+        ("text_a\ttext_b\tlabel\n", ": has a header but no rows; expected at least one row"),
         ('{"foo": "a"}\n{"foo": "b"}\n', ":1: no column 'text'; found 'foo'"),
         ("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields"),
     ],

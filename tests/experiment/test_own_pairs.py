@@ -237,3 +237,14 @@ def test_the_folder_has_one_name_before_and_after_the_table_is_read():
     after = Settings(pairs="my.tsv", task="similarity")
     assert before.folder() == after.folder() and "_pairs_" in before.folder().name
     assert before.folder() != Settings(pairs="other.tsv").folder()
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_run_dir_that_is_a_file_is_refused(dry, tmp_path, tiny_checkpoint, capsys):
+    write_table(path := tmp_path / "my.tsv", "paraphrase")
+    before = path.read_bytes()
+    words = ["--pairs", str(path), "--columns", "text_a", "text_b", "verdict", *dry]
+    words += ["--backbone", str(tiny_checkpoint), "--run-dir", str(path)]
+    assert run_multitask.main(words) == 2
+    assert f"--run-dir {path}: is a file; name a folder" in capsys.readouterr().err
+    assert path.read_bytes() == before

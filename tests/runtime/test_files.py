@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime import files
-from runtime.errors import UserError
+from runtime.errors import DiskError, UserError
 from runtime.files import link, read_json, read_object, sweep, whole_file, whole_folder, write_text
 
 ERRORS = [OSError, KeyboardInterrupt]
@@ -330,3 +330,14 @@ def test_json_that_may_not_be_read_is_refused_with_a_remedy(tmp_path, monkeypatc
     monkeypatch.setattr(Path, "read_text", refuse)
     with pytest.raises(UserError, match=r"cannot be read .*; allow reading it"):
         read_json(path)
+
+
+def test_a_full_disk_inside_a_new_folder_names_the_folder_that_was_asked_for(tmp_path):
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DiskError) as error, whole_folder(tmp_path / "out") as folder:
+        with whole_folder(folder / "inner"):
+            full()
+    assert str(error.value).startswith(f"{tmp_path}/out/inner: cannot be written (No space left")
+    assert not list(tmp_path.iterdir())
