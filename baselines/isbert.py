@@ -29,7 +29,7 @@ from minbert.packing import PackedBatch
 from runtime.device import autocast
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
-from simcse.objectives import Siamese, single_batch
+from simcse.objectives import Siamese, too_few
 from simcse.views import ContrastiveData
 
 # How many neighbours a convolution sees, the token included.
@@ -148,9 +148,7 @@ class MutualInformation(Siamese):
         """Refuse, besides what every form does, batches of one sentence."""
         super().check(config, data)
         if min(config.batch_size, len(data)) == 1:
-            raise TrainingError(
-                f"{single_batch(config)} holds no other sentence's tokens; use 2 or more"
-            )
+            raise TrainingError(too_few(config, "other sentences"))
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
         """Return token features (n, max_length, H + 1); the last number is 1 for real tokens.

@@ -65,7 +65,10 @@ def bags(
     sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     count = len(sequences)
     if count < 2:
-        raise DataError("contrastive tension needs two or more sentences, the file has one")
+        raise DataError(
+            "the training file has one sentence, so there are no others to tell it from; give a "
+            "file with more"
+        )
     sentence = np.arange(count)[:, None]
     # A draw among all but one; those from the sentence itself on move up by one.
     others = np.random.default_rng(BAG_SEED).integers(count - 1, size=(count, NEGATIVES))

@@ -16,7 +16,7 @@ import torch
 
 from data.examples import DataError, SentencePair
 from data.locate import data_folder
-from data.tasks import read_task
+from data.tasks import TASKS, read_task, split_file
 from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
@@ -28,6 +28,8 @@ Item = TypeVar("Item")
 
 # Words of a sentence in CS224N's STS and SST training files, at 0, 5, ..., 100 % of its sentences.
 LENGTH_QUANTILES = (2, 5, 6, 6, 7, 7, 8, 8, 9, 10, 11, 12, 14, 15, 17, 19, 21, 23, 26, 31, 56)
+
+READ = ("sts", "sst")  # tasks whose texts are encoded
 
 BERT_BASE = BertConfig()
 
@@ -59,6 +61,14 @@ class Bench:
         return [list(items[n % count :: count]) for n in range(self.rounds)]
 
 
+def files_of(data: str | None) -> list[Path]:
+    """Return the files that the texts come from, [] for those that ship."""
+    if data is None:
+        return []
+    folder = data_folder(data)
+    return [split_file(folder, TASKS[task], split) for task in READ for split in ("train", "dev")]
+
+
 def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     """Return `count` distinct sentences: CS224N's of folder `data`, or made ones.
 
@@ -69,7 +79,7 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     if data is None:
         return made_sentences(count, draw)
     texts: list[str] = []
-    for task in ("sts", "sst"):
+    for task in READ:
         for example in read_task(data_folder(data), task).train:
             texts += example.texts
     distinct = sorted(set(texts))

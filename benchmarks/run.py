@@ -15,14 +15,14 @@ import torch
 
 from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
-from benchmarks.inputs import Bench, sentences, similar_pairs
+from benchmarks.inputs import Bench, files_of, sentences, similar_pairs
 from benchmarks.options import USUAL, WORKS, Options
 from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
 from minbert.fast.int8 import WAYS, check_int8
 from runtime.device import choose_device, choose_precision, processor_kind
 from runtime.errors import MachineError, UserError
-from runtime.files import write_text
+from runtime.files import check_outputs, write_text
 
 TEXTS = 4000
 PAIRS = 300
@@ -50,6 +50,7 @@ def run(options: Options) -> None:
     if options.threads:
         torch.set_num_threads(options.threads)
     device = choose_device("cuda" if options.gpu else "cpu")
+    check_outputs([options.json], files_of(options.data))
     figures: list[Figure] = []
     started = time.perf_counter()
     try:

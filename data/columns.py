@@ -80,12 +80,14 @@ class Column:
         also: other names that headers have for it.
         required: whether a table without it is refused.
         kind: what its fields are: "text", "label", "id", or "other", which is read as it is.
+        several: whether a JSON list of several texts makes a row of each; else it is refused.
     """
 
     name: str
     also: tuple[str, ...] = ()
     required: bool = True
     kind: str = "text"
+    several: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from data.columns import (
     plain,
 )
 from data.examples import DataError
-from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file
+from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file, why_unreadable
 
 logger = logging.getLogger("data")
 
@@ -68,7 +68,7 @@ def content_digest(path: Path) -> str:
         with open_file(stored(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except UNREADABLE as error:
-        raise _unreadable(path, error) from error
+        raise DataError(why_unreadable(path, error)) from error
 
 
 def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
@@ -86,12 +86,7 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
         with open_file(stored(Path(path))) as file:
             yield from decoded_lines(file, path, encoding)
     except UNREADABLE as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: PathLike, error: Exception) -> DataError:
-    reason = getattr(error, "strerror", None) or error
-    return DataError(f"{path}: cannot be read ({reason}); check the path")
+        raise DataError(why_unreadable(path, error)) from error
 
 
 def decoded_lines(
@@ -232,19 +227,17 @@ class Table:
         for line, text in self._lines:
             if not text.strip(" \r\n") and self.delimiter:
                 continue
-            row = self._row(line, text, ragged, repeated)
-            for name, contents in texts.items():
-                contents.add(row.get(name, ""))
-            empty = False
-            yield line, row
+            for row in self._rows_of(line, text, ragged, repeated):
+                for name, contents in texts.items():
+                    contents.add(row.get(name, ""))
+                empty = False
+                yield line, row
         for problem, (count, first) in repeated.items():
             logger.warning("%s: %d row(s) (first: line %d): %s", self.path, count, first, problem)
         if empty:
-            raise DataError(
-                f"{self.path}: has a header but no rows; expected at least one row"
-                if self.header
-                else f"{self.path}: is empty; expected one row per line"
-            )
+            if self.header:
+                raise _no_rows(self.path)
+            raise DataError(f"{self.path}: is empty; expected one row per line")
         for name, contents in texts.items():
             if contents.fault and self.delimiter:
                 raise DataError(
@@ -252,9 +245,11 @@ class Table:
                     f"texts ({name}); remove the column, or {self._remedy}"
                 )
 
-    def _row(
+    def _rows_of(
         self, line: int, text: str, ragged: bool, repeated: dict[str, tuple[int, int]]
-    ) -> dict[str, str]:
+    ) -> list[dict[str, str]]:
+        """Return the row of a line, or the rows of a JSON object whose lists hold several texts."""
+
         def note(problem: str) -> None:
             count, first = repeated.get(problem, (0, line))
             repeated[problem] = (count + 1, first)
@@ -263,14 +258,9 @@ class Table:
         if "\0" in text:
             raise _nul(where)
         if not self.delimiter:
-            return dict.fromkeys(self.places, _unquoted(text) if self.header else text)
+            return [dict.fromkeys(self.places, _unquoted(text) if self.header else text)]
         if self.delimiter == JSON:
-            values = _json_values(where, text)
-            names = self.header or ()
-            return {
-                name: _json_text(where, names[place], values.get(names[place]), note)
-                for name, place in self.places.items()
-            }
+            return self._json_rows(where, text, note)
         if self._quotes:
             fields = split_line(where, text, self.delimiter, self.width)
             is_whole = len(fields) == self.width
@@ -282,7 +272,35 @@ class Table:
         if any("\r" in value or self.delimiter in value for value in fields):
             if self.delimiter == "\t" or any("\r" in value for value in fields):
                 note("a field in quotation marks holds a tab or a line end; it is read as one text")
-        return {name: fields[at] for name, at in self.places.items() if at < len(fields)}
+        return [{name: fields[at] for name, at in self.places.items() if at < len(fields)}]
+
+    def _json_rows(
+        self, where: str, text: str, note: Callable[[str], None]
+    ) -> list[dict[str, str]]:
+        """Return the rows of a JSON object: one, or as many as its first list of several has."""
+        values = _json_values(where, text)
+        keys = {name: (self.header or ())[place] for name, place in self.places.items()}
+        texts = {name: _json_texts(where, key, values.get(key)) for name, key in keys.items()}
+        several = [c.name for c in self.columns if c.several and c.name in keys]
+        for name, key in keys.items():
+            if len(texts[name]) > 1 and name not in several:
+                raise DataError(
+                    f"{where}: {key!r} lists {len(texts[name])} texts, expected one; write a line "
+                    "for each"
+                )
+        first = several[0] if several else next(iter(keys))
+        count = len(texts[first])
+        for name in several:
+            if len(texts[name]) not in (1, count):
+                note(
+                    f"{keys[name]!r} and {keys[first]!r} list different numbers of texts; of "
+                    f"{keys[name]!r} only the first is read"
+                )
+                texts[name] = texts[name][:1]
+        return [
+            {name: found[row if len(found) > 1 else 0] for name, found in texts.items()}
+            for row in range(count)
+        ]
 
 
 def open_table(
@@ -380,6 +398,8 @@ def open_texts(
     if _is_object(first):
         return open_table(path, columns, lines=every)
     header, mark, places, _ = _best_header(first, columns, ())
+    if len(filled) == 1 and "\t" in first and KNOWN.issuperset(map(plain, first.split("\t"))):
+        raise _no_rows(path)
     if all(column.name in places for column in texts) and len(filled) > 1:
         rows = [split_header(text, mark, len(header)) for _, text in filled]
         if len(header) > 1 and all(len(row) == len(header) for row in rows):
@@ -527,6 +547,10 @@ def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> 
         raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
 
 
+def _no_rows(path: PathLike) -> DataError:
+    return DataError(f"{path}: has a header but no rows; expected at least one row")
+
+
 def _nul(where: str) -> DataError:
     return DataError(
         f"{where}: holds a NUL byte, so it is not plain text; "
@@ -617,12 +641,13 @@ def _json_values(where: str, text: str) -> dict[str, Any]:
     return values
 
 
-def _json_text(where: str, key: str, value: Any, note: Callable[[str], None]) -> str:
-    """Return the text of a value: a text, a number, a truth value, or the first of a list."""
-    if isinstance(value, list):
-        if len(value) > 1:
-            note(f"{key!r} lists several texts; the first counts")
-        value = value[0] if value else None
+def _json_texts(where: str, key: str, value: Any) -> list[str]:
+    """Return the texts of a value, "" for none: a text, a number, a truth value, a list of them."""
+    values = value if isinstance(value, list) and value else [value]
+    return [_json_text(where, key, None if part == [] else part) for part in values]
+
+
+def _json_text(where: str, key: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

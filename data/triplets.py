@@ -41,8 +41,8 @@ then: python run_multitask.py --pretrain sup --sup-data nli.csv"""
 
 COLUMNS = (
     Column("anchor", FIRST),
-    Column("positive", SECOND),
-    Column("hard_neg", NEGATIVE, required=False),
+    Column("positive", SECOND, several=True),
+    Column("hard_neg", NEGATIVE, required=False, several=True),
     Column("id", ID, required=False, kind="id"),
 )
 
@@ -51,7 +51,9 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     """Yield the triplets of a table or of JSON lines: anchor, positive and perhaps hard negative.
 
     Published files call their columns by many names (`sent0,sent1,hard_neg`,
-    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or have no header.
+    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or have no header. JSON lists of
+    several positives make a triplet of each: with its own hard negative where there are as many,
+    else with the first.
 
     Raises:
         DataError: as `open_table`; another column than ids, which may be labels: a pair that is

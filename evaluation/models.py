@@ -130,8 +130,8 @@ def check_sources(options: EvaluationOptions) -> None:
         CheckpointError: a backbone that is not found, or IS-BERT's with another pooling.
         DataError: a file that is not there, or a target that is a folder.
     """
-    for name in options.backbone:
-        folder = find_checkpoint(name.removeprefix(RANDOM))
+    checkpoints = [find_checkpoint(name.removeprefix(RANDOM)) for name in options.backbone]
+    for folder in checkpoints:
         if options.pooling and (folder / ISBERT).is_file():
             raise CheckpointError(
                 f"{folder}: IS-BERT's embeddings are the mean of its convolutions; leave out "
@@ -141,8 +141,9 @@ def check_sources(options: EvaluationOptions) -> None:
     for path in filter(None, named):
         if not path.is_file():
             raise DataError(f"{path}: no such file")
-    read = [*options.trained_on, options.glove, options.unsup_data, options.sup_data]
-    check_outputs([options.json, options.csv], read)
+    files = [path for folder in checkpoints for path in folder.iterdir()]
+    check_outputs([options.json, options.csv], [*named, *files])
+    check_outputs([options.predictions], [*checkpoints, *map(Path, options.data)])
     for target in (options.json, options.csv):
         if target and target.is_dir():
             raise DataError(f"{target}: is a folder; name a file")

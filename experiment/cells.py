@@ -54,17 +54,17 @@ def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
         "encoder": tuned.fingerprint,
         "model": asdict(tuned.encoder.model.config),  # dropout too, unless frozen
         "heads": [asdict(head) for head in training.heads],
-        "published heads": [_published_head(head, tuned.encoder) for head in training.heads],
+        "published heads": [_published_head(opened, head, tuned) for head in training.heads],
         "joint": asdict(training.joint) if training.joint else None,
         "data": {name: opened.digests[name] for name in (*(c.task for c in cells), *tuned_on)},
         "processes": world_size(),
     }
 
 
-def _published_head(head: PlannedHead, encoder: SentenceEncoder) -> list[str] | None:
+def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] | None:
     """Return what decides the head of the checkpoint that a head starts from, if it does."""
-    task, form = TASKS[head.cell.task], head.config.features
-    classifier = published_classifier(encoder, task, head.cell.reader, form)
+    task, form = opened.inputs.record(head.cell.task), head.config.features
+    classifier = published_classifier(tuned.encoder, task, head.cell.reader, form)
     return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
 

@@ -21,7 +21,7 @@ from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.pairs import read_pairs
 from data.selection import MOST, selection_pairs
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import TASKS, Splits, Task, read_task
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
 from heads.config import TUNES
@@ -65,6 +65,10 @@ class Inputs:
     selection: list[SentencePair]  # pairs that checkpoints are selected by, [] for none
     about: str = ""  # the user's own tables in one line, "" for the tasks of a folder
     on_train: tuple[str, ...] = ()  # contrastive objectives that read the texts of the train part
+
+    def record(self, name: str) -> Task:
+        """Return a task's record, with the scale and words of its file."""
+        return self.splits[name].task or TASKS[name]
 
     @property
     def published_labels(self) -> int | None:
@@ -164,7 +168,7 @@ def check_published(inputs: Inputs) -> None:
         raise CheckpointError(
             f"--tune none: {name} has no head of its own; give a published cross-encoder"
         )
-    for task in map(TASKS.__getitem__, inputs.splits):
+    for task in map(inputs.record, inputs.splits):
         fitting = fitting_labels(task)
         if labels not in fitting:
             wanted = " or ".join(map(str, fitting))

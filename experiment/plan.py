@@ -101,7 +101,7 @@ def _seeds(settings: Settings) -> str:
 
 def _published_head(inputs: Inputs, labels: int) -> str:
     """Return what becomes of the backbone's own head of `labels` logits in training."""
-    fitting = [task for task in inputs.splits if labels in fitting_labels(TASKS[task])]
+    fitting = [task for task in inputs.splits if labels in fitting_labels(inputs.record(task))]
     count = f"{labels} label{'s' if labels > 1 else ''}"
     if not fitting:
         return f"{count}, which fit no task here; fresh heads are trained"

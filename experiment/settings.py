@@ -363,6 +363,8 @@ class Settings:
     def folder(self) -> Path:
         """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
+            if Path(self.run_dir).is_file():
+                raise UserError(f"--run-dir {self.run_dir}: is a file; name a folder")
             return Path(self.run_dir)
         values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
         values["layout"] = LAYOUT

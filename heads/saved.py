@@ -139,7 +139,10 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
             task = replace(task, **of_file)
         return task, about["encoder"], config
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
+        raise CheckpointError(
+            f"{path}: not a head that a run saved ({error!r}); give a run's folder, or a file of "
+            "its heads/"
+        ) from None
 
 
 def why_no_threshold(path: Path) -> str:
@@ -273,11 +276,13 @@ def finished_cells(run: Path) -> list[FinishedCell]:
 
 def _results(path: Path) -> list[dict[str, Any]]:
     try:
-        entries = list(read_json(path))
+        entries = list(read_json(path, DataError))
         for entry in entries:
             TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
             str(entry["split"]) + entry["key"]
     except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error.__cause__, OSError):
+            raise
         raise DataError(f"{path}: not a run's results ({error!r}); {_again(path.parent)}") from None
     return entries
 

@@ -17,6 +17,7 @@ from traceback import clear_frames
 from types import FrameType
 
 from runtime.errors import MachineError, UserError
+from runtime.files import ADVICE as ADVICE_OF
 from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
@@ -207,6 +208,10 @@ def in_one_line(error: Exception) -> str:
     message = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
+        if isinstance(error, PermissionError):
+            message += "; allow reading and writing it, or name another"
+        elif error.errno in ADVICE_OF:
+            message += f"; {ADVICE_OF[error.errno]}"
     # An error may quote what it met, and a damaged file may hold a field of megabytes.
     return printable(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 

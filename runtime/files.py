@@ -64,8 +64,10 @@ def writing(target: Path, written: Path) -> Iterator[None]:
     """
     try:
         yield
+    except DiskError as error:  # of a file in it, under a hidden name that the user did not give
+        raise DiskError(str(error).replace(f"{written}", f"{target}", 1)) from None
     except OSError as error:
-        if isinstance(error, DiskError) or not _is_about(error, written):
+        if not _is_about(error, written):
             raise
         raise DiskError(_message(error, target, written)) from None
 
@@ -141,6 +143,25 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
 def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
     """Open a file as `open_plain` does, decompressed if its name says that it is compressed."""
     return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
+
+
+def why_unreadable(path: Readable, error: Exception) -> str:
+    """Return why a file cannot be read, and what to do: a line that begins with its path."""
+    reason = getattr(error, "strerror", None) or error
+    return f"{os.fspath(path)}: cannot be read ({reason}); {_to_read(path, error)}"
+
+
+def _to_read(path: Readable, error: Exception) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.EACCES, errno.EPERM):
+        return "allow reading it (chmod u+rX), or name another"
+    if number == errno.EISDIR:
+        return "name a file"
+    if number in (errno.ENOENT, errno.ELOOP) and os.path.islink(path):
+        return f"it is a link to {os.readlink(path)}; mend the link, or name another file"
+    if number is None and Path(path).suffix in OPENERS:
+        return f"make it again, or remove {Path(path).suffix} from its name if it is not compressed"
+    return "check the path"
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -535,14 +556,16 @@ def read_json(path: Path, error: type[UserError] = UserError) -> Any:
     Raises:
         UserError: `error`: no such file, not UTF-8, not JSON, or too deep or too long to read.
     """
-    # A named pipe would never end, and a folder has no content.
-    if not path.is_file():
-        raise error(f"{path}: no such file")
     try:
+        # A named pipe would never end, and a folder has no content.
+        if not path.is_file():
+            raise error(f"{path}: no such file")
         return json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
     except RecursionError:
         raise error(f"{path}: not a readable JSON file (nested too deeply)") from None
-    except (ValueError, OSError) as reason:
+    except OSError as reason:
+        raise error(why_unreadable(path, reason)) from reason
+    except ValueError as reason:
         raise error(f"{path}: not a readable JSON file ({reason})") from None
 
 

@@ -216,8 +216,8 @@ def make_index(options: IndexOptions) -> None:
         OSError: the index cannot be written.
     """
     old = read_meta(options.out)
-    if options.file != STDIN and not options.file.exists():
-        next(lines_of(options.file), None)  # says so before an encoder is loaded
+    if options.file != STDIN and (options.file.is_file() or not options.file.exists()):
+        next(lines_of(options.file), None)  # refused before an encoder is loaded; pipes are not
     name = options.backbone or (old.backbone if old else "mini-sts")
     pooling = options.pooling or (old.pooling if old else None)
     encoder = open_encoder(name, pooling, options.device, options.precision)

@@ -116,9 +116,7 @@ class Siamese(nn.Module):
         # Without any negative the loss is 0, whatever the encoder does; a hard one would do.
         alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
         if cls.in_batch and alone:
-            raise TrainingError(
-                f"{single_batch(config)} without hard negatives holds no negatives; use 2 or more"
-            )
+            raise TrainingError(too_few(config, "negatives"))
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
         """Return the embeddings of a batch, (n, H), with gradient; `first`: of the first view."""
@@ -171,7 +169,7 @@ class Distillation(Siamese):
         """Raise TrainingError, besides what every form does, for batches of one sentence."""
         super().check(config, data)
         if min(config.batch_size, len(data)) == 1:
-            raise TrainingError(f"{single_batch(config)} holds no other sentences; use 2 or more")
+            raise TrainingError(too_few(config, "other sentences"))
 
     def measure(
         self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
@@ -188,9 +186,14 @@ class Distillation(Siamese):
         return self.map
 
 
-def single_batch(config: SimCSEConfig) -> str:
-    """Return what makes a batch one example: the flag, or a file of one."""
-    return "--simcse-batch-size 1" if config.batch_size == 1 else "a file of one example"
+def too_few(config: SimCSEConfig, lacking: str) -> str:
+    """Return what a batch of one example lacks, and the remedy: the flag's or the file's."""
+    if config.batch_size == 1:
+        return f"--simcse-batch-size 1 leaves a batch without {lacking}; use 2 or more"
+    return (
+        f"the training file has one example, which leaves a batch without {lacking}; give a file "
+        "with more"
+    )
 
 
 Form = Callable[[SentenceEncoder, SimCSEConfig], Siamese]

@@ -29,6 +29,7 @@ from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
 
 FIRST = 2  # examples that show whether a batch of these settings can be learnt from
+ROWS = 10_000  # of a file that are read before a run begins; most mistakes show in these
 
 DevScore = Callable[[SentenceEncoder], float]
 Geometry = Callable[[SentenceEncoder], dict[str, Any]]
@@ -103,10 +104,15 @@ def read_texts(
 def check_first(
     objective: Objective, path: Path, tokenizer: BertTokenizer, config: SimCSEConfig
 ) -> None:
-    """Raise TrainingError where the first examples of a file show that nothing can be learnt.
+    """Read the first rows of a file, so that --dry-run refuses most that `read_texts` would.
 
-    So --dry-run refuses what `read_texts` would, without reading a million sentences.
+    Raises:
+        DataError: of the file, as its reader.
+        TrainingError: nothing can be learnt from such examples with these settings.
     """
+    if config.positive == "same":
+        for _ in islice(objective.read(path), ROWS):
+            pass
     objective.check(config, _views(objective, path, tokenizer, config, None, most=FIRST))
 
 

@@ -341,3 +341,11 @@ def test_growth_is_drawn_beside_the_smallest_size():
     svg = growth.drawn(figures)
     assert "rows" in svg and "tokens" not in svg
     assert "var(--" not in svg
+
+
+def test_figures_are_not_written_over_the_data(toy_data, capsys):
+    path = toy_data / "sts-dev.csv"
+    before = path.read_bytes()
+    assert command.main(["--data", str(toy_data), "--json", str(path)]) == 2
+    assert "would be written over; name another output" in capsys.readouterr().err
+    assert path.read_bytes() == before

@@ -89,10 +89,29 @@ def test_json_lines_are_rows(tmp_path, caplog):
     assert [tuple(row) for _, row in rows_to_index(path)] == [
         (str(n), a) for n, (a, _) in enumerate(PAIRS)
     ]
-    triplet = {"query": "a red kite", "pos": ["a kite", "kites"], "neg": ["a dog"]}
-    path = write(tmp_path, json.dumps(triplet) + "\n")
-    assert [t.texts for t in iter_triplets(path)] == [("a red kite", "a kite", "a dog")]
-    assert "1 row(s) (first: line 1): 'pos' lists several texts; the first counts" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "expected", "told"),
+    [
+        (["p", "q"], ["x", "y"], [("a", "p", "x"), ("a", "q", "y")], False),
+        (["p", "q"], ["x"], [("a", "p", "x"), ("a", "q", "x")], False),
+        (["p", "q"], "x", [("a", "p", "x"), ("a", "q", "x")], False),
+        (["p", "q"], None, [("a", "p"), ("a", "q")], False),
+        (["p"], ["x", "y"], [("a", "p", "x")], True),
+        ("p", ["x", "y"], [("a", "p", "x")], True),
+        (["p", "q"], ["x", "y", "z"], [("a", "p", "x"), ("a", "q", "x")], True),
+    ],
+)
+def test_lists_of_texts_in_json_are_a_triplet_per_positive(
+    tmp_path, caplog, positives, negatives, expected, told
+):
+    values = {"query": "a", "neg": negatives, "pos": positives}
+    row = json.dumps({key: value for key, value in values.items() if value})
+    path = write(tmp_path, f"{row}\n{row}\n")
+    assert [t.texts for t in iter_triplets(path)] == 2 * expected
+    message = "2 row(s) (first: line 1): 'neg' and 'pos' list different numbers of texts; of 'neg'"
+    assert (message in caplog.text) == told
 
 
 @pytest.mark.parametrize(
@@ -201,6 +220,9 @@ REFUSED = {
         ("a b c,c d,1\ne f,g h,0\n", ": column '3' is none of anchor"),
         ("anchor,positive,negative\na b,c d,0\ne f,g h,1\n", ": column 'negative' holds numbers"),
         ("Satz,Nochmal,Anders\na b,c d,e f\n", ":1: no column 'anchor', 'positive'; found 'Satz'"),
+        ('{"anchor": ["a", "b"], "pos": "c"}\n', ":1: 'anchor' lists 2 texts, expected one; write"),
+        ('{"anchor": "a", "pos": []}\n', ":1: column 'pos' is empty, expected a sentence"),
+        ('{"anchor": "a", "pos": ["b", ["c"]]}\n', ":1: 'pos' holds no text or number"),
         ('[{"query": "a"}]\n', ":1: JSON that is not one object per line; write JSON lines"),
         ("PAR1abc\n", ": a Parquet file; save it as"),
         (b"PK\x03\x04abc\n", ": a spreadsheet"),
@@ -209,10 +231,12 @@ REFUSED = {
     iter_pairs: [
         ("sentence1\tsentence2\n1\ta b\n2\tc d\n", ": column 'sentence1' holds numbers"),
         ('sentence1\tsentence2\na b\t{"x":1}\nc d\t{"x":2}\n', ": column 'sentence2' holds JSON"),
+        ('{"query": "a", "pos": ["b", "c"]}\n', ":1: 'pos' lists 2 texts, expected one; write"),
         ("sentence1\ttext_b\tsentence_b\nx y\ta b\tc d\n", "could all be 'sentence2'"),
     ],
     iter_sentences: [
         ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
+        ("text_a\ttext_b\tlabel\n", ": has a header but no rows; expected at least one row"),
         ('{"foo": "a"}\n{"foo": "b"}\n', ":1: no column 'text'; found 'foo'"),
         ("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields"),
     ],

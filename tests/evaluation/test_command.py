@@ -24,6 +24,7 @@ from evaluation.options import EvaluationOptions
 from evaluation.suites import transfer
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.hub import MINI
 from runtime.errors import UserError
 
 
@@ -239,6 +240,8 @@ def test_digests_beside_the_weights_count_as_seen(tmp_path, caplog):
     ("more", "words"),
     [
         ({"json": Path(".")}, "is a folder"),
+        ({"backbone": (str(MINI),), "csv": MINI / "config.json"}, "config.json: would be written"),
+        ({"backbone": (str(MINI),), "predictions": MINI}, "mini: would be written over"),
         ({"glove": Path("none.txt")}, "none.txt: no such file"),
         ({"sup_data": Path("gone.csv")}, "gone.csv: no such file"),
         ({"data": ("no-such-folder",)}, "--data no-such-folder: no such folder"),

@@ -5,10 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from conftest import toy_sentences
 from families import checkpoint
 from toy_runs import cells_of, run
 
 import heads
+import run_multitask
 from data.tasks import TASKS, read_task
 from heads.__main__ import main
 
@@ -110,3 +112,20 @@ def test_the_plan_says_what_becomes_of_the_backbones_own_head(
     words = ["--task", "sts", "--encoder", "cross", "--tune", "full", "--dry-run"]
     assert run(published[labels], toy_data, tmp_path / "r", *words, "--features", features) == 0
     assert f"own head  {told}" in capsys.readouterr().out
+
+
+def test_a_published_head_is_for_as_many_classes_as_the_table_has(
+    published, toy_data, tmp_path, capsys
+):
+    words = ["bad", "good", "so so"]
+    rows = [f"{words[n % 3]}\t{n} {text}\n" for n, text in enumerate(toy_sentences(60))]
+    table = tmp_path / "my.tsv"
+    table.write_text("label\ttext\n" + "".join(rows))
+    argv = ["--pairs", str(table), "--dry-run", "--tune", "none", "full", "--features", "cls"]
+    argv += ["--pooling", "cls_before_pooler"]
+    for labels, code in ((3, 0), (5, 2)):
+        words = ["--backbone", str(published[labels]), "--run-dir", str(tmp_path / "r"), *argv]
+        assert run_multitask.main(words) == code
+    said = capsys.readouterr()
+    assert "own head  3 labels; heads start from it: classes" in said.out
+    assert "has 5 labels, classes needs 3; --tune full trains a fresh one" in said.err

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from conftest import toy_sentences
 
 import run_multitask
 from heads.train import HeadTrainer
@@ -17,9 +18,14 @@ from runtime.commands import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp_path):
-    argv = "--pretrain sup --task sts --encoder bi --no-baseline --device cpu".split()
-    argv += ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--precision", "float32"]
+@pytest.mark.parametrize("words", ["--pretrain sup --task sts --data", "--pretrain unsup --pairs"])
+def test_a_killed_run_resumes_to_the_same_results(words, tiny_checkpoint, toy_data, tmp_path):
+    texts = zip(toy_sentences(60, 1), toy_sentences(60, 2), strict=True)
+    rows = [f"{n} {a}\t{n} {b}\t{n % 2}\n" for n, (a, b) in enumerate(texts)]
+    (tmp_path / "my.tsv").write_text("text_a\ttext_b\tlabel\n" + "".join(rows))
+    argv = [*words.split(), str(tmp_path / "my.tsv" if "--pairs" in words else toy_data)]
+    argv += "--encoder bi --no-baseline --device cpu --precision float32".split()
+    argv += ["--backbone", str(tiny_checkpoint)]
     argv += ["--simcse-steps", "48", "--simcse-epochs", "200", "--eval-steps", "4"]
     argv += ["--head-epochs", "2", "--cost-seconds", "0", "--threads", "1", "--run-dir"]
     whole, cut = tmp_path / "whole" / "r", tmp_path / "cut" / "r"
@@ -47,8 +53,13 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
     for first, second in zip(expected, found, strict=True):
         assert first["metrics"] == second["metrics"]
         assert first["key"] == second["key"]
+    (weights, *others) = whole.glob("heads/*.safetensors")
+    assert not others and weights.read_bytes() == (cut / "heads" / weights.name).read_bytes()
+    for predictions in whole.glob("predictions/*/*.csv"):
+        assert predictions.read_bytes() == (cut / predictions.relative_to(whole)).read_bytes()
+    assert (cut / "comparisons.json").read_bytes() == (whole / "comparisons.json").read_bytes()
     assert not list((tmp_path / "cut").glob("backbones/*.state.pt"))
-    (notes,) = (tmp_path / "cut").glob("backbones/sup-*/training.json")
+    (notes,) = (tmp_path / "cut").glob("backbones/*sup-*/training.json")
     history = json.loads(notes.read_text())["history"]
     assert history[: len(before)] == before  # measured speeds too: nothing was done twice
 

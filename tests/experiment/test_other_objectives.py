@@ -64,3 +64,56 @@ def test_batches_of_one_are_refused_before_anything_is_trained(start, words, dry
     assert printed.err.startswith("error: --simcse-batch-size 1 ")
     assert printed.err.count("\n") == 1 and "cell" not in printed.out
     assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def write_examples(path, columns, count):
+    rows = (",".join(f"{name} {row}" for name in columns) for row in range(count))
+    path.write_text("\n".join([",".join(columns), *rows]) + "\n")
+    return str(path)
+
+
+PAIR, TRIPLET = ("anchor", "positive"), ("anchor", "positive", "negative")
+
+
+@pytest.mark.parametrize(
+    ("columns", "count", "batch", "said"),
+    [
+        (PAIR, 5, 1, "--simcse-batch-size 1 leaves a batch without negatives; use 2 or more"),
+        (PAIR, 1, 8, "has one example, which leaves a batch without negatives; give a file with"),
+        (TRIPLET, 5, 1, None),  # the hard negative is one
+        (TRIPLET, 1, 8, None),
+    ],
+)
+def test_batches_of_one_example_need_a_hard_negative(
+    start, columns, count, batch, said, tmp_path, capsys
+):
+    words = ["--pretrain", "sup", "--simcse-batch-size", str(batch), "--dry-run", "--sup-data"]
+    code = start(tmp_path / "run", *words, write_examples(tmp_path / "s.csv", columns, count))
+    assert code == (2 if said else 0) and (said or "") in capsys.readouterr().err
+
+
+def test_a_sentence_by_itself_has_no_others_for_ct(start, tmp_path, capsys):
+    words = ["--pretrain", "ct", "--dry-run", "--simcse-batch-size", "1", "--unsup-data"]
+    (tmp_path / "s.txt").write_text("one sentence\n")
+    assert start(tmp_path / "run", *words, str(tmp_path / "s.txt")) == 2
+    assert "has one sentence, so there are no others" in capsys.readouterr().err
+    (tmp_path / "s.txt").write_text("one sentence\nand another\n")
+    assert start(tmp_path / "run", *words, str(tmp_path / "s.txt")) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a,b,0\n" * 150, ": column 'negative' holds numbers"),
+        ("a,b,c\n" * 150 + "a,,c\n", ":152: column 'positive' is empty"),
+        ("a,b,c\n" * 150 + "a,b\n", ":152: 2 comma-separated field(s), expected 3"),
+    ],
+)
+def test_a_dry_run_refuses_triplets_as_the_run_does(start, rows, said, tmp_path, capsys):
+    path = tmp_path / "s.csv"
+    path.write_text(f"anchor,positive,negative\n{rows}")
+    for dry in ([], ["--dry-run"]):
+        words = ["--pretrain", "sup", "--sup-data", str(path), *dry]
+        assert start(tmp_path / "run", *words) == 2
+        assert f"error: {path}{said}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -150,6 +150,29 @@ def test_the_readmes_commands_go_from_a_table_to_an_index(tmp_path, monkeypatch,
     assert Path("my-index").is_dir() and Path("my-encoder/modules.json").is_file()
 
 
+def test_a_run_of_pairs_re_ranks_by_any_name_of_its_cells(
+    own_run, tiny_checkpoint, tmp_path, capsys
+):
+    task, _path, run, _ = own_run
+    (tmp_path / "texts").write_text("".join(f"{text}\n" for text in toy_sentences(9)))
+    index = str(tmp_path / "index")
+    words = ["index", str(tmp_path / "texts"), "--out", index, "--backbone", str(tiny_checkpoint)]
+    assert search_main(words) == 0
+    cross = [path.stem for path in run.glob("heads/*-cross-*")]
+    for cell in ([], ["--cell", task], *(["--cell", name] for name in cross)):
+        capsys.readouterr()
+        code = search_main(["query", index, "a cat", "--json", "--rerank", str(run), *cell])
+        said = capsys.readouterr()
+        if task == "classes":
+            assert code == 2 and "predicts classes, which have no order to rank by" in said.err
+        else:
+            scores = [hit["score"] for hit in json.loads(said.out)["hits"]]
+            assert code == 0 and scores == sorted(scores, reverse=True)
+            assert f"-{task}-cross-" in said.err
+    assert search_main(["query", index, "a cat", "--rerank", str(run), "--cell", "sts"]) == 2
+    assert f"no finished cell 'sts'; it has {task}" in capsys.readouterr().err
+
+
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):
     _task, path, run, _ = own_run
     moved = shutil.copy(path, tmp_path / "moved.tsv")
@@ -214,3 +237,14 @@ def test_the_folder_has_one_name_before_and_after_the_table_is_read():
     after = Settings(pairs="my.tsv", task="similarity")
     assert before.folder() == after.folder() and "_pairs_" in before.folder().name
     assert before.folder() != Settings(pairs="other.tsv").folder()
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_run_dir_that_is_a_file_is_refused(dry, tmp_path, tiny_checkpoint, capsys):
+    write_table(path := tmp_path / "my.tsv", "paraphrase")
+    before = path.read_bytes()
+    words = ["--pairs", str(path), "--columns", "text_a", "text_b", "verdict", *dry]
+    words += ["--backbone", str(tiny_checkpoint), "--run-dir", str(path)]
+    assert run_multitask.main(words) == 2
+    assert f"--run-dir {path}: is a file; name a folder" in capsys.readouterr().err
+    assert path.read_bytes() == before

@@ -146,6 +146,24 @@ def test_later_tasks_change_the_encoder_and_leave_earlier_heads_alone(
     assert [[record["epoch"] for record in fitted.history] for fitted in both] == [[1, 2, 3, 4]] * 2
 
 
+def test_a_later_task_is_learnt_as_if_its_training_began_there(tiny_encoder, toy_data, tmp_path):
+    """Schedule and AdamW's moments begin anew: without dropout, nothing else could differ."""
+    still = replace(JOINT, dropout=0.0, backbone_dropout=0.0)
+    sequential, in_one, in_two = (
+        JointConfig("sequential"),
+        tiny_encoder.clone(),
+        tiny_encoder.clone(),
+    )
+    both = learners(toy_data, "sts", "sst", config=still)
+    fitted = fit_heads(in_one, both, tmp_path, joint=sequential)
+    for task in ("sts", "sst"):
+        (last,) = fit_heads(
+            in_two, learners(toy_data, task, config=still), tmp_path, joint=sequential
+        )
+    assert_same_weights(in_one.model, in_two.model)
+    assert_same_weights(fitted[1].head, last.head)
+
+
 def slow_surgery(gradients, orders):
     """Algorithm 1 of Yu et al. 2020 in numbers alone; `orders` are the random ones of line 5."""
     total = [0.0] * len(gradients[0])

@@ -205,7 +205,9 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
         own = para_cell(encoder=reader, split="test", n=60)
         calls = np.array([pair.label for pair in pairs])
         calls[: 3 * len(reader)] = 1 - calls[: 3 * len(reader)]
-        folder.write_predictions(own.name, TASKS["para"], "test", [pair.id for pair in pairs], calls)
+        folder.write_predictions(
+            own.name, TASKS["para"], "test", [pair.id for pair in pairs], calls
+        )
         cells.append(own)
     (judged,) = judge_cells(cells, {"para": Splits(train, [], pairs)}, folder)
     accuracy = [v for v in judged.comparisons if v.metric == "accuracy"]

@@ -24,11 +24,14 @@ def test_what_the_work_returns_is_the_exit_code():
     assert [exit_code(lambda code=code: code) for code in (None, 0, 1)] == [0, 0, 1]
 
 
+ALLOW = "allow reading and writing it, or name another"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
         (UserError("a.csv: empty"), 2, "error: a.csv: empty\n"),
-        (PermissionError(13, "denied", "runs"), 2, "error: runs: denied\n"),
+        (PermissionError(13, "denied", "runs"), 2, f"error: runs: denied; {ALLOW}\n"),
         (UserError("a.json: " + 9999 * "x"), 2, "error: a.json: " + 1992 * "x" + " ...\n"),
         (KeyboardInterrupt(), 130, "\nkept\n"),
     ],
@@ -129,7 +132,7 @@ OTHERS = ("assignment/starter", "assignment/make", "assignment/driver", "assignm
 
 
 # What measures for minutes.
-MEASURING = ("benchmarks", "data/synthetic/probes")
+MEASURING = ("benchmarks", "data/synthetic/probes", "evaluation/coverage")
 
 
 def test_there_are_entries():

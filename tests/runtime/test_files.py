@@ -1,5 +1,7 @@
 """Files, folders and links appear whole or not at all; what killed processes left is swept up."""
 
+import errno
+import gzip
 import os
 import stat
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime import files
-from runtime.errors import UserError
+from runtime.errors import DiskError, UserError
 from runtime.files import link, read_json, read_object, sweep, whole_file, whole_folder, write_text
 
 ERRORS = [OSError, KeyboardInterrupt]
@@ -301,3 +303,41 @@ def test_numbers_are_read_unless_no_float_holds_them(tmp_path):
         path.write_text(f'{{"p": {digits}}}')
         with pytest.raises(UserError, match="not a readable JSON file"):
             read_json(path)
+
+
+def test_what_cannot_be_read_comes_with_a_remedy(tmp_path):
+    (tmp_path / "link").symlink_to("gone")
+    for name, number, remedy in (
+        ("a", errno.EACCES, "(Permission denied); allow reading it (chmod u+rX), or name another"),
+        ("a", errno.EISDIR, "(Is a directory); name a file"),
+        ("a", errno.ENOENT, "(No such file or directory); check the path"),
+        ("link", errno.ENOENT, "it is a link to gone; mend the link, or name another file"),
+    ):
+        path = tmp_path / name
+        said = files.why_unreadable(path, OSError(number, os.strerror(number), str(path)))
+        assert said.startswith(f"{path}: cannot be read (") and said.endswith(remedy)
+    said = files.why_unreadable(tmp_path / "a.gz", gzip.BadGzipFile("Not a gzipped file"))
+    assert said.endswith("make it again, or remove .gz from its name if it is not compressed")
+
+
+def test_json_that_may_not_be_read_is_refused_with_a_remedy(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text("{}")
+
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(UserError, match=r"cannot be read .*; allow reading it"):
+        read_json(path)
+
+
+def test_a_full_disk_inside_a_new_folder_names_the_folder_that_was_asked_for(tmp_path):
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DiskError) as error, whole_folder(tmp_path / "out") as folder:
+        with whole_folder(folder / "inner"):
+            full()
+    assert str(error.value).startswith(f"{tmp_path}/out/inner: cannot be written (No space left")
+    assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import KeptError
+from search.__main__ import main as search_main
 from search.encoders import identity
 from search.index import Builder, Index, Meta, Part, Row, read_meta, read_rows
 
@@ -155,6 +156,21 @@ def test_a_damaged_meta_file_is_one_clear_line(change, said, tmp_path, tiny_enco
     path.write_text(change if isinstance(change, str) else json.dumps(content | change))
     with pytest.raises(DataError, match=rf"meta\.json: .*{said}"):
         Index(tmp_path / "i")
+
+
+def test_the_remedy_for_an_index_of_another_version_works(tmp_path, tiny_checkpoint, capsys):
+    texts, index = tmp_path / "texts", tmp_path / "i"
+    texts.write_text("a cat\na dog\n")
+    again = ["index", str(texts), "--out", str(index), "--backbone", str(tiny_checkpoint)]
+    assert search_main(again) == 0
+    meta = json.loads((index / "meta.json").read_text())
+    (index / "meta.json").write_text(json.dumps(meta | {"format": 2}))
+    for words in (again, [*again, "--append"], ["query", str(index), "x"], ["pairs", str(index)]):
+        assert search_main(words) == 2
+        assert "delete the folder and index again" in capsys.readouterr().err
+    shutil.rmtree(index)
+    assert search_main(again) == 0
+    assert search_main(["query", str(index), "a cat"]) == 0
 
 
 def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
