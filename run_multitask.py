@@ -216,19 +216,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = parse_options(argv)
     say = partial(print, flush=True)
 
-    # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
-    import experiment.cells  # noqa: F401
-    from report.page.write import add_costs_and_page
-    from runtime.processes import leave_processes
+    def load() -> None:
+        import report.page.write  # noqa: F401
 
     def work() -> None:
-        if run(settings, say):
-            add_costs_and_page(settings.folder(), settings.cost_seconds, settings.device, say)
+        from report.page.write import add_costs_and_page
+        from runtime.processes import leave_processes
 
-    try:
-        return exit_code(work, INTERRUPTED)
-    finally:
-        leave_processes()
+        try:
+            if run(settings, say):
+                add_costs_and_page(settings.folder(), settings.cost_seconds, settings.device, say)
+        finally:
+            leave_processes()
+
+    return exit_code(work, INTERRUPTED, load)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from minbert.packing import PackedBatch
 from runtime.device import autocast
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
-from simcse.objectives import Siamese
+from simcse.objectives import Siamese, single_batch
 from simcse.views import ContrastiveData
 
 # How many neighbours a convolution sees, the token included.
@@ -142,11 +142,14 @@ class MutualInformation(Siamese):
         self.features = TokenFeatures(encoder.model.config.hidden_size)
         self.info = InfoEncoder.around(encoder, self.features)
 
-    def check(self, data: ContrastiveData) -> None:
+    @classmethod
+    def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
         """Refuse, besides what every form does, batches of one sentence."""
-        super().check(data)
-        if min(self.config.batch_size, len(data)) == 1:
-            raise TrainingError("a batch of 1 holds no other sentence's tokens; use 2")
+        super().check(config, data)
+        if min(config.batch_size, len(data)) == 1:
+            raise TrainingError(
+                f"{single_batch(config)} holds no other sentence's tokens; use 2 or more"
+            )
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
         """Return token features (n, max_length, H + 1); the last number is 1 for real tokens.

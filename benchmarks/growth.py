@@ -146,7 +146,7 @@ def made_run(folder: Path, rows: int, systems: int) -> Callable[[], None]:
                 **scores,
             )
             ids = [example.id for example in examples]
-            run.write_predictions(cell.name, cell.task, cell.split, ids, predictions)
+            run.write_predictions(cell.name, TASK, cell.split, ids, predictions)
             run.write_soft(cell, ids, soft=predictions)
             cells.append(cell)
         options = {"data": str(data.parent), "backbone": "mini", "simcse": {}}

@@ -18,6 +18,7 @@ PAIRS = (
     ("string1", "string2"),
     ("phrase1", "phrase2"),
     ("s1", "s2"),
+    ("q1", "q2"),
     ("a", "b"),
     ("premise", "hypothesis"),
     ("context", "hypothesis"),
@@ -193,6 +194,9 @@ def is_json(text: str) -> bool:
         return False
 
 
+NO_TEXTS = 0.9  # the share of fields from which on a column holds no texts
+
+
 class Contents:
     """Counts what the fields of a text column are, in order to say that they are no texts."""
 
@@ -213,7 +217,10 @@ class Contents:
 
     @property
     def fault(self) -> str:
-        """Return "numbers", "labels", "ids", "JSON" or "nothing" where all fields are such."""
+        """Return "numbers", "labels", "ids", "JSON" or "nothing" where nearly all fields are such.
+
+        A text may be a number now and then, and a column of numbers may lack some ("n/a").
+        """
         filled = self.rows - self.empty
         if self.rows and not filled:
             return "nothing"
@@ -221,7 +228,8 @@ class Contents:
             return "JSON" if self.json else ""
         counts = (self.numbers, self.labels, self.ids, self.json)
         kinds = ("numbers", "labels", "ids", "JSON")
-        return next((k for k, count in zip(kinds, counts, strict=True) if count == filled), "")
+        enough = NO_TEXTS * filled
+        return next((k for k, count in zip(kinds, counts, strict=True) if count >= enough), "")
 
 
 # --- which column is which, by what they hold

@@ -344,7 +344,7 @@ def download(options: Options) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input, network or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EPILOG)
-    return exit_code(lambda: download(options), INTERRUPTED)
+    return exit_code(lambda: download(options), INTERRUPTED, torch=False)
 
 
 if __name__ == "__main__":

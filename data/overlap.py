@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from data.examples import DataError, Example
 from runtime.files import open_plain, whole_file
@@ -168,9 +170,6 @@ def tied(texts: np.ndarray) -> np.ndarray:
     What a chain of shared texts connects is one group; they are numbered in the order of their
     least.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     # A graph of texts, in which each row is an edge from its first text to its last.
     ends = texts[:, 0], texts[:, -1]
     count = int(texts.max(initial=-1)) + 1

@@ -93,7 +93,7 @@ def read_pairs(
         train, dev, test = [*parts, []][:3]
     splits = Splits(train, dev, test, record)
     for name, path in zip(SPLITS, [*paths, paths[0], paths[0]][:3], strict=True):
-        _check_part(name, path, getattr(splits, name), record)
+        _check_part(name, path, getattr(splits, name), record, len(parts) == 1)
     return OwnData(splits, record, _in_words(files, splits, record))
 
 
@@ -124,6 +124,7 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
             if not rows:
                 raise DataError(f"{path}: {count}, and no others; fill them in, or {REMEDY}")
             logger.warning("%s: %s; left out", path, count)
+    _note_other_labels(path, rows)
     names = tuple(_column(table, name) for name in (*texts, "label"))
     return _File(path, names, _with_usable_ids(path, rows))
 
@@ -149,6 +150,25 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
             return open_table(path, single, remedy=REMEDY)
         except DataError:
             raise error from None
+
+
+def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
+    """Warn of rows with the texts of an earlier one and another label."""
+    earlier: dict[tuple[str, ...], _Row] = {}
+    both = [(earlier.setdefault(row.texts, row), row) for row in rows]
+    differing = [
+        (a, b) for a, b in both if a.label and b.label and _value(a.label) != _value(b.label)
+    ]
+    if differing:
+        a, b = differing[0]
+        logger.warning(
+            "%s: %d row(s) repeat the texts of an earlier row with another label (first: lines %d "
+            "and %d); all of them count",
+            path,
+            len(differing),
+            a.line,
+            b.line,
+        )
 
 
 def _column(table: Table, name: str) -> str:
@@ -182,9 +202,9 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
     """Return the task that the labels say, and the function from a spelled label to its number."""
     first = files[0]
     columns, counts = first.columns, Counter(map(_value, first.spelled))
-    where = f"{first.path}: label {columns[-1]}"
+    where = f"{first.path}: label {columns[-1]!r}"
     numeric = all(isinstance(value, float) for value in counts)
-    shown = ", ".join(map(_shown, list(counts)[:3])) + (", ..." if len(counts) > 3 else "")
+    shown = _few(counts)
     if len(counts) < 2:
         raise DataError(f"{where} is {shown} in all rows, which teaches nothing; give other rows")
     single = len(columns) == 2
@@ -262,6 +282,11 @@ def _value(label: str) -> float | str:
 
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
+
+
+def _few(counts: Counter[float | str]) -> str:
+    """Return the first labels, cut where they are long, for messages."""
+    return ", ".join(_shown(value)[:30] for value in list(counts)[:3]) + ", ..." * (len(counts) > 3)
 
 
 def _no_and_yes(
@@ -409,7 +434,7 @@ def _members(groups: np.ndarray, examples: Sequence[Any], task: Task) -> np.ndar
     return counts
 
 
-def _check_part(name: str, path: str, examples: Sequence[Any], task: Task) -> None:
+def _check_part(name: str, path: str, examples: Sequence[Any], task: Task, is_split: bool) -> None:
     """Raise DataError for a part with which nothing can be learnt, chosen or scored."""
     labels = {example.label for example in examples}
     if not examples or labels == {None}:
@@ -420,25 +445,25 @@ def _check_part(name: str, path: str, examples: Sequence[Any], task: Task) -> No
         wanted = "more than one label"
     else:
         return
-    raise DataError(
-        f"{path}: the {name} part needs {wanted}; give more rows, or files for dev and test: "
-        "--pairs TRAIN DEV TEST"
-    )
+    remedy = "more rows, or files for dev and test: --pairs TRAIN DEV TEST"
+    if not is_split:
+        remedy = "a file that has it"
+    raise DataError(f"{path}: the {name} part needs {wanted}; give {remedy}")
 
 
 # --- what was understood
 
 
 def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
-    labelled = [e for part in (splits.train, splits.dev, splits.test) for e in part]
-    counts = Counter(example.label for example in labelled if example.label is not None)
+    examples = [e for part in (splits.train, splits.dev, splits.test) for e in part]
+    counts = Counter(example.label for example in examples if example.label is not None)
     if task.label_kind == "score":
         labels = f"from {task.lowest:g} to {task.largest:g}"
     elif task.label_kind == "binary":
         no, yes = task.words
         said = [
-            f"{counts[1]} {yes}" + (" (yes)" if yes.casefold() != "yes" else ""),
-            f"{counts[0]} {no}" + (" (no)" if no.casefold() != "no" else ""),
+            f"{counts[1]} yes" + (f" ({yes})" if yes.casefold() != "yes" else ""),
+            f"{counts[0]} no" + (f" ({no})" if no.casefold() != "no" else ""),
         ]
         labels = f"with {said[0]} and {said[1]}"
     else:
@@ -446,8 +471,10 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
     names = ", ".join(Path(file.path).name for file in files)
     sizes = "/".join(str(len(part)) for part in (splits.train, splits.dev, splits.test))
     item = "pairs" if task.is_pair else "texts"
+    if without := len(examples) - counts.total():
+        item += f" ({without} without a label)"
     how = f"split {sizes} by connected texts" if len(files) == 1 else f"train/dev/test {sizes}"
     return (
-        f"{names}: {len(labelled)} {item}, label {task.label} {labels}: {TASK_WORDS[task.name]}; "
+        f"{names}: {len(examples)} {item}, label {task.label!r} {labels}: {TASK_WORDS[task.name]}; "
         f"{how}"
     )

@@ -4,14 +4,15 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from data.columns import LABEL, Column, pair_columns
 from data.examples import DataError, Sentence, SentencePair
 from data.locate import missing_set
 from data.tables import (
     PathLike,
     choice,
     numbered_lines,
+    open_table,
     plain_fields,
-    read_table,
     score,
     stored,
     text_lines,
@@ -191,15 +192,18 @@ HANS_COLUMNS = ("gold_label", "sentence1", "sentence2", "pairID", "heuristic", "
 
 
 def iter_nli(path: PathLike) -> Iterator[SentencePair]:
-    """Yield the pairs of a tab-separated file; labels are 0.0, 1.0, 2.0 in the order of NLI_LABELS.
+    """Yield the pairs of a table; labels are 0.0, 1.0, 2.0 in the order of NLI_LABELS.
 
-    Streams: half a million pairs cost no more memory than one. Other columns are allowed. Quotes
+    Streams: half a million pairs cost no more memory than one. Columns have any usual names, as
+    `sentence1`, `sentence2` and `gold_label` in SNLI and MultiNLI, and others are allowed. Quotes
     have no meaning, since sentences begin and end with them. Pairs without a label on which
     annotators agreed (`-` in SNLI) are left out.
     """
     empty = True
-    for line, row in read_table(path, NLI_COLUMNS, "\t", quotes=False):
-        premise, hypothesis, label = (row[name] for name in NLI_COLUMNS)
+    premise, hypothesis, label = NLI_COLUMNS
+    columns = (*pair_columns(premise, hypothesis), Column(label, LABEL, kind="label"))
+    for line, row in open_table(path, columns, quotes=False).rows():
+        premise, hypothesis, label = (row[name].strip() for name in NLI_COLUMNS)
         if label == "-":
             continue
         gold = float(choice(f"{path}:{line}", label, NLI_LABELS))
@@ -218,8 +222,9 @@ def read_hans_file(path: PathLike) -> list[SentencePair]:
     `heuristic/subcase`.
     """
     pairs = []
-    for line, row in read_table(path, HANS_COLUMNS, "\t", quotes=False):
-        label, premise, hypothesis, id, *tags = (row[name] for name in HANS_COLUMNS)
+    columns = [Column(name, kind="other") for name in HANS_COLUMNS]
+    for line, row in open_table(path, columns, quotes=False).rows():
+        label, premise, hypothesis, id, *tags = (row[name].strip() for name in HANS_COLUMNS)
         gold = float(choice(f"{path}:{line}", label, HANS_LABELS))
         pairs.append(SentencePair(id, premise, hypothesis, gold, phenomenon="/".join(tags)))
     return pairs

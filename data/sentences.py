@@ -14,7 +14,7 @@ from pathlib import Path
 from data.examples import DataError
 from data.tables import PathLike, numbered_lines, open_texts
 from runtime.commands import begin, exit_code
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 DESCRIPTION = """\
@@ -76,6 +76,7 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 
 def write_sentences(options: Options) -> None:
     """Write the sentences of all files, and say how many there are."""
+    check_outputs([options.out], options.files)
     # Paragraphs, and "" behind each file, whose end is that of a document, too.
     files = (chain(numbered_lines(path), [(0, "")]) for path in options.files)
     lines = (line.strip() for file in files for _, line in file)
@@ -94,7 +95,7 @@ def write_sentences(options: Options) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog="python -m data.sentences", description=DESCRIPTION)
-    return exit_code(lambda: write_sentences(options))
+    return exit_code(lambda: write_sentences(options), torch=False)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Reads files of lines, fields and tables, compressed or not; errors name the file and the line.
 
-`records` reads the rows of every table, by csv's rules for quotes or without quoting; `read_table`
-names their fields, and `plain_fields` counts them where no header does.
+`open_table` reads what people have: any usual header, or none, and any usual separator.
+`plain_fields` reads published sets, whose columns are counted.
 """
 
 import codecs
@@ -15,11 +15,12 @@ import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile, zip_longest
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import IO, Any
 
 from data.columns import (
+    KNOWN,
     TEXT,
     Column,
     Contents,
@@ -38,6 +39,8 @@ PathLike = str | os.PathLike[str]
 
 # What files begin with that people take for tables of text.
 NO_TEXT = {
+    codecs.BOM_UTF16_LE: "text in UTF-16",
+    codecs.BOM_UTF16_BE: "text in UTF-16",
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file",
     b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls)",
@@ -138,121 +141,30 @@ def _encoding(path: PathLike) -> str:
 # --- tables
 
 
-def records(
-    path: PathLike, delimiter: str, quotes: bool = False, spans: bool = False
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of each line that is not empty: every table is read by this.
-
-    A record is one line, as in all published files: a quotation mark without its partner is an
-    error of its line, and no rows below it are lost.
-
-    Args:
-        path: as in `numbered_lines`.
-        delimiter: what separates fields; with `quotes`, one character.
-        quotes: csv's rules hold, as in the course's own code: a field may stand in quotation
-            marks, and blanks around it belong to it. Without, as the evaluation suites are
-            written, a quotation mark is a character like any other, and fields are stripped.
-        spans: a quoted field may hold line ends, as spreadsheets write them; the number is that
-            of the record's first line.
-
-    Raises:
-        DataError: as `numbered_lines`; a NUL byte, an open quote, a field beyond csv's limit.
-    """
-    lines = numbered_lines(path)
-    for line, text in lines:
-        if not text.rstrip("\r\n"):
-            continue
-        where = f"{path}:{line}"
-        if quotes:
-            # Inside an open quote csv asks for the lines below.
-            below = (text for _, text in lines) if spans else iter([""])
-            fields = _quoted_fields(where, chain([text], below), delimiter, spans)
-        else:
-            fields = [field.strip() for field in text.split(delimiter)]
-        if any("\0" in field for field in fields):
-            raise DataError(
-                f"{where}: holds a NUL byte, so it is not plain text; "
-                "download or export the file again as UTF-8 text"
-            )
-        yield line, fields
-
-
-def _quoted_fields(where: str, lines: Iterator[str], delimiter: str, spans: bool) -> list[str]:
-    reader = csv.reader(lines, delimiter=delimiter)
-    try:
-        fields = next(reader)
-    except csv.Error as error:
-        raise DataError(f"{where}: {error}; look for an unbalanced quote in this row") from error
-    if reader.line_num > 1 and not spans:
-        raise DataError(
-            f"{where}: a quotation mark opens a field that does not end on this line; close or "
-            "delete the quote, and keep each row on one line"
-        )
-    return fields
-
-
-def read_header(path: PathLike, delimiter: str, quotes: bool = True) -> list[str]:
-    """Return the column names in the first line of a table; arguments as of `records`."""
-    for _, fields in records(path, delimiter, quotes):
-        return fields
-    raise DataError(f"{path}: is empty; expected a header line and rows")
-
-
-def read_table(
-    path: PathLike,
-    required_columns: Sequence[str],
-    delimiter: str,
-    ragged: bool = False,
-    *,
-    quotes: bool = True,
-    spans: bool = False,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row as {column: text}) of a table, streaming.
-
-    Args:
-        path: a file whose first line names the columns; this and the others as in `records`.
-        required_columns: names the header must hold; other columns are allowed.
-        delimiter: between fields.
-        ragged: let rows of another width through: missing fields are None.
-        quotes: csv's rules hold, and rows are as wide as the header; without, a row may be of any
-            width that has the required columns.
-        spans: a quoted field may hold line ends.
-
-    Raises:
-        DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
-            of another width.
-    """
-    rows = records(path, delimiter, quotes, spans)
-    line, header = next(rows, (1, []))
-    if not header:
-        raise DataError(f"{path}: is empty; expected a header line and rows")
-    _check_header(f"{path}:{line}", header, required_columns, delimiter)
-    fewest = 0 if ragged else len(header)
-    if not quotes:
-        fewest = 1 + max(map(header.index, required_columns))
-    empty = True
-    for line, fields in rows:
-        empty = False
-        if len(fields) < fewest or (len(fields) > fewest and quotes and not ragged):
-            raise _wrong_width(f"{path}:{line}", fields, fewest, delimiter)
-        yield line, dict(zip_longest(header, fields[: len(header)]))
-    if empty:
-        raise DataError(f"{path}: has a header but no rows; expected at least one row")
-
-
 def plain_fields(
     path: PathLike, fewest: int, header: str | None = None, delimiter: str = "\t"
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of rows without quoting; surplus fields are kept.
+    """Yield (line number, fields without white space around them) of rows without quoting.
+
+    Published sets are written so: a quotation mark is a character like any other. Lines that are
+    empty are passed over, surplus fields are kept.
 
     Args:
-        path: as in `records`.
+        path: as in `numbered_lines`.
         fewest: fields of a row.
         header: the first name of a line of column names, which copies of the file lack.
         delimiter: between fields.
+
+    Raises:
+        DataError: as `numbered_lines`; a NUL byte, a row of fewer fields, no row at all.
     """
     empty = True
-    for line, fields in records(path, delimiter):
+    for line, text in numbered_lines(path):
+        if not text.rstrip("\r\n"):
+            continue
+        if "\0" in text:
+            raise _nul(f"{path}:{line}")
+        fields = [field.strip() for field in text.split(delimiter)]
         if len(fields) < fewest:
             raise _wrong_width(f"{path}:{line}", fields, fewest, delimiter)
         if line == 1 and fields[0] == header:
@@ -266,7 +178,7 @@ def plain_fields(
 # --- tables by their content
 
 SAMPLE = 100  # lines that say whether there is a header, and which column is which
-DELIMITERS = ("\t", ",", ";")
+DELIMITERS = ("\t", ",", ";", "|")
 JSON = "json"
 DO_NAME = "name the columns in the first line"
 
@@ -278,7 +190,7 @@ class Table:
     Attributes:
         path: of the file, for messages.
         header: the names in the first line, or the keys of JSON lines; None without a header.
-        delimiter: a tab, a comma, a semicolon, "json", or "" where a line is a text.
+        delimiter: a tab, a comma, a semicolon, a bar, "json", or "" where a line is a text.
         places: {name of a wanted column: its position}; columns that are not there are missing.
     """
 
@@ -290,6 +202,7 @@ class Table:
     columns: Sequence[Column]
     _lines: Iterator[tuple[int, str]]
     _remedy: str = DO_NAME
+    _quotes: bool = True
 
     def called(self, name: str) -> str:
         """Return a column's name in the header, or its number, for messages."""
@@ -358,8 +271,13 @@ class Table:
                 name: _json_text(where, names[place], values.get(names[place]), note)
                 for name, place in self.places.items()
             }
-        fields = split_line(where, text, self.delimiter, self.width)
-        if len(fields) != self.width and not ragged:
+        if self._quotes:
+            fields = split_line(where, text, self.delimiter, self.width)
+            is_whole = len(fields) == self.width
+        else:  # published sets have surplus fields
+            fields = text.rstrip("\r\n").split(self.delimiter)
+            is_whole = len(fields) > max(self.places.values())
+        if not (is_whole or ragged):
             raise _wrong_width(where, fields, self.width, self.delimiter)
         if any("\r" in value or self.delimiter in value for value in fields):
             if self.delimiter == "\t" or any("\r" in value for value in fields):
@@ -374,12 +292,13 @@ def open_table(
     named: Sequence[str] = (),
     remedy: str = DO_NAME,
     lines: Iterator[tuple[int, str]] | None = None,
+    quotes: bool = True,
 ) -> Table:
     """Open a table, whatever separates its fields, and say which column is which.
 
-    Fields are separated by a tab, a comma or a semicolon, or lines are JSON objects: the header
-    decides. It is recognised by its names, in any case and order. Without a header, columns are
-    told by what they hold, where that leaves no doubt.
+    Fields are separated by a tab, a comma, a semicolon or a bar, or lines are JSON objects: the
+    header decides. It is recognised by its names, in any case and order. Without a header, columns
+    are told by what they hold, where that leaves no doubt.
 
     Args:
         path: as in `numbered_lines`.
@@ -388,12 +307,13 @@ def open_table(
             user gives them; they win.
         remedy: how a user can say which column is which, for messages.
         lines: what is read in place of the file, which is then only named in messages.
+        quotes: without, a quotation mark is a character like any other, as in published sets.
 
     Raises:
         DataError: as `numbered_lines`; an empty file; a column that is not found, or in doubt.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample, filled = _sample(lines)
+    sample, filled = _sample(path, lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected a header line and rows")
     number, first = filled[0]
@@ -414,14 +334,16 @@ def open_table(
         found = looks_like_header(header, rows[1:])
         places = _numbered(len(header), columns, named)
         if not (places or named or found):
+            if all(plain(name) in KNOWN for name in header):
+                _refuse_twice(where, header, dict(zip(header, range(len(header)), strict=True)))
             return _without_header(path, filled, mark, columns, remedy, every)
     if not all(c.name in places for c in columns if c.required):
         _places(where, header, columns, named, remedy)  # raises
     if found:
         _refuse_twice(where, header, places)
         below = dropwhile(lambda line: line[0] <= number, every)
-        return Table(path, header, mark, places, len(header), columns, below, remedy)
-    return Table(path, None, mark, places, len(header), columns, every, remedy)
+        return Table(path, header, mark, places, len(header), columns, below, remedy, quotes)
+    return Table(path, None, mark, places, len(header), columns, every, remedy, quotes)
 
 
 def open_texts(
@@ -447,7 +369,7 @@ def open_texts(
         DataError: as `open_table`; every line has the same number of tabs, and no header.
     """
     lines = numbered_lines(path) if lines is None else lines
-    sample, filled = _sample(lines)
+    sample, filled = _sample(path, lines)
     if not filled:
         raise DataError(f"{path}: is empty; expected one sentence per line")
     number, first = filled[0]
@@ -483,7 +405,7 @@ def _is_object(text: str) -> bool:
 
 
 def _sample(
-    lines: Iterator[tuple[int, str]],
+    path: PathLike, lines: Iterator[tuple[int, str]]
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the first lines as they are, and those of them that are not blank, without ends."""
     sample, filled = [], []
@@ -493,6 +415,8 @@ def _sample(
             filled.append((number, text.rstrip("\r\n")))
         if len(filled) == SAMPLE:
             break
+    if len(filled) == 1 and "\r" in filled[0][1]:
+        raise DataError(f"{path}: lines end with carriage returns alone; save it with line feeds")
     return sample, filled
 
 
@@ -586,7 +510,8 @@ def _places(
     if missing:
         if doubts:
             raise DataError(f"{where}: {_names(doubts)} could all be {_names(missing)}; {remedy}")
-        wanted = named or missing
+        known = [plain(name) for name in header]
+        wanted = [name for name in named if plain(name) not in known] or missing
         if named and all(map(str.isdecimal, named)):
             raise DataError(
                 f"{where}: column {max(map(int, named))}: there are {len(header)}: {_names(header)}"
@@ -626,7 +551,7 @@ def split_line(where: str, text: str, delimiter: str, width: int) -> list[str]:
     if '"' not in text and "\r" not in text:
         return plain_fields
     try:
-        fields = _quoted_fields(where, chain([text], iter([""])), delimiter, False)
+        fields = _quoted_fields(where, text, delimiter)
     except DataError:
         if len(plain_fields) != width or delimiter != "\t" or "\r" in text:
             raise
@@ -640,6 +565,21 @@ def split_header(text: str, delimiter: str, width: int = 0) -> list[str]:
         return split_line("", text, delimiter, width)
     except DataError:
         return text.split(delimiter)
+
+
+def _quoted_fields(where: str, text: str, delimiter: str) -> list[str]:
+    # Inside an open quote csv asks for the line below.
+    reader = csv.reader([text, ""], delimiter=delimiter)
+    try:
+        fields = next(reader)
+    except csv.Error as error:
+        raise DataError(f"{where}: {error}; look for an unbalanced quote in this row") from error
+    if reader.line_num > 1:
+        raise DataError(
+            f"{where}: a quotation mark opens a field that does not end on this line; close or "
+            "delete the quote, and keep each row on one line"
+        )
+    return fields
 
 
 def _unquoted(text: str) -> str:
@@ -697,29 +637,6 @@ def _wrong_width(where: str, fields: list[str], expected: int, delimiter: str) -
     return DataError(
         f"{where}: {len(fields)} {mark}-separated field(s), expected {expected}; correct or delete "
         "the row (look for a stray separator or quote)"
-    )
-
-
-def _check_header(
-    where: str, header: Sequence[str], required: Sequence[str], delimiter: str
-) -> None:
-    twice = [name for name in dict.fromkeys(required or header) if header.count(name) > 1]
-    if twice:
-        raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
-    missing = [name for name in required if name not in header]
-    if not missing:
-        return
-    expected = DELIMITER_NAMES[delimiter]
-    for other, name in DELIMITER_NAMES.items():
-        fields = [field.strip('"') for field in delimiter.join(header).split(other)]
-        if other != delimiter and set(required) <= set(fields):
-            raise DataError(
-                f"{where}: fields are separated by {name}, expected {expected}; "
-                f"save the file {expected}-separated"
-            )
-    raise DataError(
-        f"{where}: no column {_names(missing)}; found {_names(header)}, "
-        f"expected {_names(required)}; correct the header"
     )
 
 

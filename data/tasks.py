@@ -325,7 +325,7 @@ _COURSE = (
 _OWN = (
     Task(
         name="paraphrase",
-        about="paraphrase yes/no",
+        about="your pairs",
         files=("", "", ""),
         texts=("sentence1", "sentence2"),
         label="label",
@@ -337,7 +337,7 @@ _OWN = (
     ),
     Task(
         name="similarity",
-        about="scores of pairs",
+        about="your pairs",
         files=("", "", ""),
         texts=("sentence1", "sentence2"),
         label="label",
@@ -349,7 +349,7 @@ _OWN = (
     ),
     Task(
         name="classes",
-        about="classes of texts",
+        about="your texts",
         files=("", "", ""),
         texts=("text",),
         label="label",

@@ -7,71 +7,44 @@ from typing import Any
 
 from data.examples import DataError
 from data.overlap import DIGESTS, Seen
-from data.published import (
-    NLI_COLUMNS,
-    TYPES,
-    iter_nli,
-    read_cnsd,
-    read_mrpc,
-    read_sick,
-    read_stsbenchmark,
-    read_trec,
-)
+from data.published import TYPES, read_cnsd, read_mrpc, read_sick, read_stsbenchmark, read_trec
 from data.sentences import iter_sentences
-from data.tables import number, plain_name, read_header, read_table
-from data.triplets import iter_triplets
-
-PAIR_COLUMNS, TEXT_COLUMNS = ("sentence1", "sentence2"), ("sentence",)  # of CS224N's files
+from data.tables import Table, number, open_table, plain_fields, plain_name
+from data.triplets import COLUMNS
 
 
 def note_file(path: Path, seen: Seen) -> None:
     """Note the texts, and the pairs, of a training file in `seen`.
 
-    Its first line tells the format: a table of CS224N, NLI pairs, STS-Benchmark as published,
-    its Chinese translation, SICK, MRPC, TREC. Any other .csv file holds SimCSE's triplets, and any
-    other file without tabs one sentence per line. A file of digests is told by its name.
+    Its first line tells the formats of published sets without a header: STS-Benchmark, its Chinese
+    translation, SICK, MRPC, TREC. A file of digests is told by its name. Any other file is a table
+    of pairs or triplets, whatever its columns are called; or one of texts; or has a text per line.
     """
     if path.name.endswith(DIGESTS):
         seen.add_digests(path)
         return
-    # Without quoting: the sentence of a line may begin with a quotation mark.
-    fields = read_header(path, "\t", quotes=False)
-    for fits, note in FORMATS:
+    _, fields = next(plain_fields(path, 1))
+    for fits, read in FORMATS:
         if fits(fields):
-            note(path, seen)
+            seen.add_examples(list(read(path)))
             return
-    if plain_name(path).endswith(".csv"):
-        seen.add_pairs(_pairs_of_triplets(path))
-    elif len(fields) > 1:
-        raise DataError(
-            f"{path}:1: {len(fields)} tab-separated fields of no known format; expected a table of "
-            "CS224N, NLI pairs, STS-Benchmark, SICK, MRPC, triplets (.csv) or one sentence per line"
-        )
+    try:
+        table = open_table(path, COLUMNS)
+    except DataError:
+        table = None
+    # Without a header, commas separate nothing, but in a file that is named so.
+    if table and (table.header or table.delimiter == "\t" or plain_name(path).endswith(".csv")):
+        seen.add_pairs(_pairs(table))
     else:
         seen.add_texts(iter_sentences(path))
 
 
-def _examples(read: Callable[[Path], Iterable[Any]]) -> Callable[[Path, Seen], None]:
-    return lambda path, seen: seen.add_examples(list(read(path)))
-
-
-def _table_pairs(path: Path, seen: Seen) -> None:
-    # A row that lacks a text was not trained on either.
-    rows = (row for _, row in read_table(path, PAIR_COLUMNS, "\t", ragged=True))
-    texts = ((row["sentence1"], row["sentence2"]) for row in rows)
-    seen.add_pairs(pair for pair in texts if all(pair))
-
-
-def _table_texts(path: Path, seen: Seen) -> None:
-    rows = (row for _, row in read_table(path, TEXT_COLUMNS, "\t", ragged=True))
-    seen.add_texts(row["sentence"] for row in rows if row["sentence"])
-
-
-def _pairs_of_triplets(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield an anchor with each of the other texts of its triplet."""
-    for triplet in iter_triplets(path):
-        for other in triplet.texts[1:]:
-            yield triplet.anchor, other
+def _pairs(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield the first text of each row with each of the others."""
+    for _, row in table.rows(ragged=True):
+        first, *others = (row.get(column.name, "") for column in COLUMNS[:3])
+        # A row that lacks a text was not trained on either.
+        yield from ((first, other) for other in others if first and other)
 
 
 def _is_stsbenchmark(fields: list[str]) -> bool:
@@ -92,14 +65,11 @@ def _is_trec(fields: list[str]) -> bool:
     return re.match(rf"({'|'.join(TYPES)}):\w+ ", fields[0]) is not None
 
 
-# What the fields of the first line tell, and how such a file is noted.
-FORMATS: tuple[tuple[Callable[[list[str]], bool], Callable[[Path, Seen], None]], ...] = (
-    (lambda fields: set(NLI_COLUMNS) <= set(fields), _examples(iter_nli)),
-    (lambda fields: set(PAIR_COLUMNS) <= set(fields), _table_pairs),
-    (lambda fields: set(TEXT_COLUMNS) <= set(fields), _table_texts),
-    (_is_stsbenchmark, _examples(read_stsbenchmark)),
-    (_is_mrpc, _examples(read_mrpc)),
-    (_is_sick, _examples(read_sick)),
-    (lambda fields: fields[0].count("||") == 3, _examples(read_cnsd)),
-    (_is_trec, _examples(read_trec)),
+# What the fields of the first line tell, and how such a file is read.
+FORMATS: tuple[tuple[Callable[[list[str]], bool], Callable[[Path], Iterable[Any]]], ...] = (
+    (_is_stsbenchmark, read_stsbenchmark),
+    (_is_mrpc, read_mrpc),
+    (_is_sick, read_sick),
+    (lambda fields: fields[0].count("||") == 3, read_cnsd),
+    (_is_trec, read_trec),
 )

@@ -23,12 +23,10 @@ from data.tables import (
     numbered_lines,
     open_table,
     plain_fields,
-    read_header,
-    read_table,
 )
 from data.tasks import read_quora
 from runtime.commands import begin, exit_code
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 EPILOG = """\
@@ -78,7 +76,6 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
 
 # --- other labelled sets, in the forms that they come in
 
-QUESTION_COLUMNS = ("sentence1", "sentence2", "is_duplicate")
 QUESTION_LABELS = ("duplicate", "different")
 
 
@@ -123,15 +120,9 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
 
 
 def iter_questions(path: PathLike) -> Iterator[Related]:
-    """Yield question pairs: CS224N's file, or a table without ids and without quoting."""
-    if "id" in read_header(path, "\t"):
-        for pair in read_quora(path):
-            yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
-        return
-    for line, row in read_table(path, QUESTION_COLUMNS, "\t", quotes=False):
-        text, other, label = (row[name] for name in QUESTION_COLUMNS)
-        same = choice(f"{path}:{line}", label.removesuffix(".0"), ("0", "1"))
-        yield Related(text, other, QUESTION_LABELS[1 - same])
+    """Yield question pairs of a table, as of CS224N's file; labels say yes or no."""
+    for pair in read_quora(path):
+        yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
 
 
 def iter_pairs(path: PathLike) -> Iterator[Related]:
@@ -177,9 +168,9 @@ class Form:
 
 
 FORMS = {
-    "nli": Form("premise, hypothesis, label TSV", NLI_LABELS, _nli),
+    "nli": Form("a table with premise, hypothesis, label", NLI_LABELS, _nli),
     "anli": Form("JSON lines of context, hypothesis, label", NLI_LABELS, iter_anli),
-    "quora": Form(f"{', '.join(QUESTION_COLUMNS)} TSV", QUESTION_LABELS, iter_questions, True),
+    "quora": Form("a table with two texts and 0 or 1", QUESTION_LABELS, iter_questions, True),
     "pairs": Form("a table with two texts a row", ("pair",), iter_pairs),
     "captions": Form("IMAGE#NUMBER, a tab, a caption", ("pair",), iter_captions),
 }
@@ -269,6 +260,7 @@ def write_triplets(options: Options) -> None:
             raise DataError(f"{options.form} has no label {label!r}; expected one of {known}")
     if both := set(positive) & set(options.hard_negatives):
         raise DataError(f"{min(both)} is positive and hard negative; name it once")
+    check_outputs([options.out], options.files)
     rows = (row for path in options.files for row in form.read(path))
     draw = Random(options.seed)
     all_triplets = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
@@ -292,7 +284,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "Write SimCSE's training file, sent0,sent1[,hard_neg], from other labelled sets."
     program = "python -m data.triplets"
     options = parse(Options, argv, prog=program, description=about, epilog=EPILOG)
-    return exit_code(lambda: write_triplets(options))
+    return exit_code(lambda: write_triplets(options), torch=False)
 
 
 if __name__ == "__main__":

@@ -110,12 +110,12 @@ def lineage(path: Path) -> str:
     CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
     """
     from data.overlap import DIGESTS
-    from data.tables import read_header
+    from data.tables import plain_fields
     from data.tasks import OFFICIAL_DEV_ROWS, read_sts
 
     if path.name.endswith(DIGESTS):
         return ""
-    header = read_header(path, "\t")
+    _, header = next(plain_fields(path, 1))
     if header[:1] != [""] or "similarity" not in header:
         return ""
     rows = [pair.row for pair in read_sts(path) if pair.row is not None]

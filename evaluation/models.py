@@ -40,7 +40,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
-from runtime.files import read_object
+from runtime.files import check_outputs, read_object
 from runtime.streams import Say
 from runtime.training import set_seed
 from simcse.stage import Backbone, read_texts, tuned_backbone
@@ -141,6 +141,8 @@ def check_sources(options: EvaluationOptions) -> None:
     for path in filter(None, named):
         if not path.is_file():
             raise DataError(f"{path}: no such file")
+    read = [*options.trained_on, options.glove, options.unsup_data, options.sup_data]
+    check_outputs([options.json, options.csv], read)
     for target in (options.json, options.csv):
         if target and target.is_dir():
             raise DataError(f"{target}: is a folder; name a file")

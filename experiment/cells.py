@@ -167,8 +167,7 @@ def write_training(
             folder.add_curve(name, result.fitted.history)
             for split, predictions in result.fitted.predictions.items():
                 ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
-                header = result.head_task.record.prediction_header
-                folder.write_predictions(name, task, split, ids, predictions, header)
+                folder.write_predictions(name, result.head_task.record, split, ids, predictions)
             key = work.key if training.joint is None else digest([work.key, task])[:16]
             path, pretrain = folder.head_path(name), result.cell.pretrain
             save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)

@@ -33,6 +33,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
+from minbert.tokenizer import BertTokenizer
 from report.run_folder import TRAININGS, RunFolder
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
@@ -40,11 +41,12 @@ from runtime.files import digest, write_text
 from runtime.processes import is_main, main_decides, main_first
 from runtime.store import Work, kept
 from simcse.config import SimCSEConfig
-from simcse.objectives import Objective, teacher_objective
-from simcse.stage import Backbone, TrainingTexts, read_texts
+from simcse.objectives import TEACHER, Objective, check_settings, teacher_objective
+from simcse.stage import Backbone, TrainingTexts, check_first, read_texts
 from simcse.teacher import Teacher
 
 SENTENCES = "wiki1m"  # the source of the objectives that read plain sentences
+UNOPENED = {**ALL_OBJECTIVES, TEACHER.name: TEACHER}  # contrastive objectives by name
 TRAIN_TEXTS = "train-texts.txt"
 
 
@@ -105,8 +107,7 @@ def find_inputs(settings: Settings) -> Inputs:
         checkpoint = CheckpointFolder.find(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     for name, (named, flag) in settings.training_files().items():
-        # The teacher reads what unsup reads.
-        source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
+        source = UNOPENED[name].source
         if about and named is None and source == SENTENCES:
             on_train.append(name)
             continue
@@ -144,7 +145,24 @@ def find_inputs(settings: Settings) -> Inputs:
     )
     if "none" in settings.tune:
         check_published(inputs)
+    check_training(inputs)
     return inputs
+
+
+def check_training(inputs: Inputs) -> None:
+    """Raise TrainingError for a contrastive stage that could not learn from what it is given."""
+    configs = inputs.simcse_configs
+    if not configs:
+        return
+    tokenizer = BertTokenizer.from_pretrained(inputs.checkpoint)
+    for config in configs.values():
+        check_settings(inputs.checkpoint.bert_config, config)
+    for name, path in inputs.files.items():
+        check_first(UNOPENED[name], path, tokenizer, configs[name])
+    for name in inputs.on_train:
+        in_memory = replace(UNOPENED[name], read=lambda path: iter(texts_of_train(inputs)))
+        if configs[name].positive == "same":  # others are drawn from a file
+            check_first(in_memory, inputs.data_folder, tokenizer, configs[name])
 
 
 def check_published(inputs: Inputs) -> None:
@@ -322,10 +340,15 @@ def open_run(inputs: Inputs) -> Run:
     return Run(inputs, folder, backbone, objectives, texts, seen)
 
 
-def _texts_of_train(inputs: Inputs, root: Path) -> Path:
-    """Return a file with the distinct texts of the train part, which SimCSE learns from."""
+def texts_of_train(inputs: Inputs) -> list[str]:
+    """Return the distinct texts of the train part, which SimCSE learns from."""
     examples = chain.from_iterable(splits.train for splits in inputs.splits.values())
-    texts = list(dict.fromkeys(text for example in examples for text in example.texts))
+    return list(dict.fromkeys(text for example in examples for text in example.texts))
+
+
+def _texts_of_train(inputs: Inputs, root: Path) -> Path:
+    """Return a file with them, one on a line."""
+    texts = texts_of_train(inputs)
 
     def make(work: Work) -> None:
         write_text(work.folder / TRAIN_TEXTS, "".join(f"{text}\n" for text in texts))

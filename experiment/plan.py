@@ -68,14 +68,11 @@ def plan(inputs: Inputs) -> str:
         f"{' '.join(settings.pretrain)}; encoder: {' '.join(settings.tunings)}; "
         f"{_seeds(settings)}, {settings.features} features, preset {settings.preset}"
     )
-    if (
-        "cross" in settings.encoder
-        and settings.features != "cls"
-        and set(settings.tune) != {"none"}
-    ):
+    crosses = any(name.endswith(READERS["cross"]) for name in planned)
+    if crosses and settings.features != "cls" and set(settings.tune) != {"none"}:
         lines.append(
-            f"note      heads export: no CrossEncoder of {settings.features} features; "
-            "--features cls has that form"
+            f"note      a cross-encoder with {settings.features} features cannot be exported as a "
+            "CrossEncoder; one with --features cls can"
         )
     if compared:
         names = ", ".join(dict.fromkeys(compared))

@@ -231,12 +231,12 @@ def result_of(table: Table, number: int, places: Mapping[str, str], say: Say) ->
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, NAMES.get(name, name))
         write_text(work.folder / "result.json", text)
-        if table.columns:  # nothing else reads the weights and embeddings of a paper's table
-            for name in ("backbones", "cache"):
-                shutil.rmtree(out.parent / name, ignore_errors=True)
 
     made_of = {"command": command, "version": __version__, "files": hashes_of(command, places)}
     folder = kept("row", made_of, make, out.parent / "rows", name=out.name)
+    if table.columns:  # nothing else reads the weights and embeddings of a paper's table
+        for name in ("backbones", "cache"):
+            shutil.rmtree(out.parent / name, ignore_errors=True)
     return dict(read_json(folder / "result.json"))
 
 

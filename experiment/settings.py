@@ -400,13 +400,31 @@ class Settings:
                 f"with --pairs {self.data}"
             )
         if not self.task:
-            there = tasks_in(self.data) if Path(self.data).is_dir() else ()
-            object.__setattr__(self, "task", there or ("sst",))
+            object.__setattr__(self, "task", self._tasks_of_folder())
         if unfit := [name for name in self.task if name in OWN]:
             raise UserError(f"--task {unfit[0]}: is for a table of your own; add --pairs FILE")
 
+    def _tasks_of_folder(self) -> tuple[str, ...]:
+        """Return the tasks that a folder has, or one below it, which is named when it is read."""
+        folder = Path(self.data)
+        if not folder.is_dir():
+            return ("sst",)
+        for place in (folder, *sorted(folder.glob("*/"))):
+            if there := tasks_in(place):
+                return there
+        names = ", ".join(task.files[0] for task in COURSE.values())
+        raise UserError(
+            f"--data {self.data}: holds none of {names}; a table of any name is given with "
+            "--pairs FILE"
+        )
+
     def _check_pairs(self) -> None:
         """Raise UserError for tables that are named badly, or settings that are for a folder."""
+        if folders := [path for path in self.pairs if Path(path).is_dir()]:
+            raise UserError(
+                f"--pairs {folders[0]}: a folder; give its tables, or --data {folders[0]} for "
+                "files in the course's form"
+            )
         if len(self.pairs) > 3:
             raise UserError("--pairs: expected one to three files: train, dev, test")
         if len(set(self.pairs)) < len(self.pairs):

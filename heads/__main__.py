@@ -79,10 +79,12 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
 
     from heads.predict import predict_file
     from heads.saved import find_cell, load_head
+    from runtime.files import check_outputs
 
     if options.threads:
         torch.set_num_threads(options.threads)
     cell = find_cell(options.run, options.cell)
+    check_outputs([options.out], [options.file, *cell.files])
     # Standard output is the table alone, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     predict_file(load_head(cell.path, options.device), options.file, options.out)
@@ -149,8 +151,8 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     labelled = read_labelled(options.file, options.columns, options.at)
     pairs = not_trained_on(labelled, options.run, cell.task)
     if left_out := len(labelled) - len(pairs):
-        count = f"{left_out:,} of {len(labelled):,} pairs left out"
-        print(f"{count}: the head was trained on a text of theirs", file=sys.stderr)
+        count = f"{left_out:,} of {len(labelled):,} pairs are left out"
+        print(f"{count}: the head was trained on one of their texts", file=sys.stderr)
     print(f"cell {cell.name}", file=sys.stderr)
     head = load_head(cell.path, options.device)
     scores = head.soft([pair.texts for pair in pairs])  # (N,)
@@ -210,6 +212,7 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     from heads.export import export_folder, why_no_folder
     from heads.graph import need_packages, why_no_graph, write_graph
     from heads.saved import find_cell, load_head
+    from runtime.files import check_outputs
 
     # Before an encoder is opened, and before --out is written.
     if options.onnx:
@@ -224,6 +227,7 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     cell = find_cell(options.run, options.cell, why_not)
     if cell.name != options.cell:
         print(f"cell {cell.name}, the best on dev that has this form", file=sys.stderr)
+    check_outputs([options.onnx, options.out], cell.files)
     # Weights are copied and a graph is traced: nothing is computed that a GPU would be for.
     head = load_head(cell.path, "cpu")
     if options.out:

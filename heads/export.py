@@ -45,7 +45,8 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
     encoder.normalize = encoder.normalize and head.features.form != "concat"
     with whole_checkpoint(out) as folder:
         if as_classifier:
-            write_classifier(folder, encoder.model, to_classifier(head.head))
+            words = head.task.words if head.task.label_kind == "classes" else ()
+            write_classifier(folder, encoder.model, to_classifier(head.head), words)
             # A CrossEncoder cuts pairs where its tokenizer does.
             encoder.tokenizer.save(folder, encoder.max_length)
         else:

@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from data.examples import DataError
+from data.tasks import Task
 from heads.saved import SavedHead
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertEmbeddings, BertModel, BertSelfAttention
@@ -26,12 +27,6 @@ from runtime.errors import UserError
 from runtime.files import whole_file, write_text
 
 PACKAGES = ("onnx", "onnxscript")
-# By label kind, what the graph's scores are.
-GIVES = {
-    "classes": "the probability of each class",
-    "binary": "the probability of a 1",
-    "score": "the score",
-}
 
 
 @dataclass(frozen=True)
@@ -244,8 +239,18 @@ def example_program(head: SavedHead, inputs: list[str], path: Path, tokenizer_pa
         task=head.task,
         joined=head.reader == "cross",
         has_types="token_type_ids" in inputs,
-        gives=GIVES[head.task.label_kind],
+        gives=gives(head.task),
     )
+
+
+def gives(task: Task) -> str:
+    """Return what the graph's scores are, in the words of the labels."""
+    if task.label_kind == "score":
+        return f"the score, where labels go from {task.lowest:g} to {task.largest:g}"
+    names = [task.spelled(label) for label in range(task.num_classes)]
+    if task.label_kind == "binary":
+        return f"the probability of {names[1]!r}"
+    return f"the probabilities of {', '.join(map(repr, names))}"
 
 
 def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:

@@ -12,7 +12,7 @@ from data.tables import open_table, open_texts
 from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.progress import progress
 from runtime.streams import printable
 
@@ -25,6 +25,7 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     Raises:
         UserError: a row of the file cannot be read; then `out` is not written.
     """
+    check_outputs([out], [path])
     # A generator: no row is read before its line is wanted.
     header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task))
     if out is None:

@@ -25,7 +25,7 @@ from minbert.checkpoint import load_module, read_about, read_file, write_tensors
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import read_json, read_object, whole_file
+from runtime.files import fault_of_sealed, read_json, read_object, whole_file
 from runtime.options import did_you_mean
 from runtime.processes import is_main
 
@@ -217,6 +217,13 @@ class FinishedCell:
         return self.path.stem  # `sup-sts-bi-frozen-interaction-42`
 
     @property
+    def files(self) -> list[Path]:
+        """Files and folders of the run that no command may write over: it reads them."""
+        run = self.path.parent.parent
+        encoders = [run / "models" / self.name, *run.glob("backbones/*")]
+        return [self.path, run / "results.json", run / "config.json", *encoders]
+
+    @property
     def task(self) -> str:
         return str(self.scores[0]["task"])
 
@@ -240,8 +247,12 @@ def finished_cells(run: Path) -> list[FinishedCell]:
     for entry in sorted(_results(path), key=lambda entry: entry["split"]):  # dev, then test
         by_key[entry["key"]].append(entry)
     # Each training has kept what was measured; before version 1.1 there were none.
-    kept = [training / "results.json" for training in sorted(run.glob("trainings/*/"))]
-    measured = [entry for results in kept if results.is_file() for entry in _results(results)]
+    kept = sorted(run.glob("trainings/*/"))
+    measured = []
+    for training in kept:
+        if fault := fault_of_sealed(training, [path.name]):
+            raise DataError(f"{training}: {fault}; delete this folder and run the command again")
+        measured += _results(training / path.name)
     cells = []
     for head_path in sorted(run.glob("heads/*.safetensors")):
         # A head and its scores carry the same key, whatever else its name is made of.

@@ -5,6 +5,7 @@ sentence-transformers as a `CrossEncoder`, which applies an activation to the lo
 Legend: B examples, H hidden_size, C logits of an example, which are called labels.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +96,20 @@ def _activation(folder: CheckpointFolder, labels: int) -> str:
     return name
 
 
-def write_classifier(folder: Path, model: BertModel, classifier: BertClassifier) -> None:
-    """Write config.json and weights of an encoder with such a head; `read_classifier` reads it."""
-    architecture, labels = model.config.architecture, classifier.out.out_features
+def write_classifier(
+    folder: Path, model: BertModel, classifier: BertClassifier, labels: Sequence[str] = ()
+) -> None:
+    """Write config.json and weights of an encoder with such a head; `read_classifier` reads it.
+
+    `labels` are the names of its logits, () for those of transformers.
+    """
+    architecture = model.config.architecture
     # transformers counts the labels by their names.
+    labels = labels or [f"LABEL_{label}" for label in range(classifier.out.out_features)]
     config: dict[str, Any] = model.config.to_dict() | {
         "architectures": [f"{architecture.class_name}ForSequenceClassification"],
-        "id2label": {str(label): f"LABEL_{label}" for label in range(labels)},
-        "label2id": {f"LABEL_{label}": label for label in range(labels)},
+        "id2label": {str(number): label for number, label in enumerate(labels)},
+        "label2id": {label: number for number, label in enumerate(labels)},
     }
     places = {"Identity": "linear"}  # all other activations are in one file of PyTorch
     path = f"torch.nn.modules.{places.get(classifier.activation, 'activation')}"

@@ -8,9 +8,9 @@ Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are
 
 import copy
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from torch import Tensor
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
+from minbert.cut import CUT
 from minbert.fast.int8 import Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
@@ -33,6 +34,7 @@ from minbert.pooling import choose_pooling, pool
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer, check_texts
 from runtime.device import (
+    ONE_AT_A_TIME,
     RELEASE_STEPS,
     autocast,
     choose_device,
@@ -53,9 +55,6 @@ FORMAT = 1  # of fingerprints: raised when the same fingerprint would stand for 
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 # From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
 KEEP_FROM = 1024
-# One call of the process computes at a time: kept weights and the model's mode belong to the
-# encoder, not to a thread, and asynchronous callers encode from many threads.
-ONE_AT_A_TIME = threading.RLock()
 PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
 
 
@@ -202,7 +201,8 @@ class SentenceEncoder:
         segments = self.model.config.type_vocab_size
         if text_pairs is not None and segments <= self.tokenizer.second_type:
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
-        return self.tokenizer(texts, text_pairs, int(length))
+        when_cut = partial(CUT.add, max_length=int(length))
+        return self.tokenizer(texts, text_pairs, int(length), when_cut)
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return pooled float32 embeddings (B, H) in the current mode, with gradient, unscaled."""
@@ -237,6 +237,11 @@ class SentenceEncoder:
         """
         if self.device.type == "cpu":
             keep_memory()
+        with ONE_AT_A_TIME, self._evaluating(sequences):
+            yield
+
+    @contextmanager
+    def _evaluating(self, sequences: TokenSequences) -> Iterator[None]:
         # Every part's own mode, since a caller may train some of them and not others.
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
@@ -362,8 +367,10 @@ class SentenceEncoder:
             tokens = min(tokens, batch_size * self.max_length)
         show = show_progress if show_progress_bar is None else show_progress_bar
 
+        # A generator of texts may wait for other threads: the lock is taken behind it.
+        listed = _listed(texts, prompt)
         with ONE_AT_A_TIME:
-            embeddings = self.encode_texts(_listed(texts, prompt), tokens, show)
+            embeddings = self.encode_texts(listed, tokens, show)
         embeddings = embeddings[:, :truncate_dim]  # (N, D)
         if normalize_embeddings:
             _scale(embeddings)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,7 @@ class BertTokenizer:
         texts: Iterable[str],
         text_pairs: Iterable[str] | None = None,
         max_length: int = 512,
+        when_cut: Callable[[tuple[str, ...]], None] = lambda texts: None,
     ) -> TokenSequences:
         """Tokenize texts or pairs, in constant memory plus the result.
 
@@ -153,6 +154,7 @@ class BertTokenizer:
             texts: N texts, or any iterable of them, which is read as a stream.
             text_pairs: the N second sentences.
             max_length: tokens kept, special ones included; of a pair, the longer text is cut first.
+            when_cut: called with each text, or pair, that has more.
 
         Raises:
             UserError: something that is no text, or no room for the special tokens.
@@ -168,17 +170,25 @@ class BertTokenizer:
         done = 0
         with progress("tokenize", None, "text", delay=2) as bar:
             for chunk in _chunks(inputs):
-                parts.append(self._sequences(chunk, room, done))
+                parts.append(self._sequences(chunk, room, done, when_cut))
                 done += len(chunk)
                 bar.update(len(chunk))
         return TokenSequences.join(parts)
 
-    def _sequences(self, chunk: list[tuple[str, ...]], room: int, before: int) -> TokenSequences:
+    def _sequences(
+        self,
+        chunk: list[tuple[str, ...]],
+        room: int,
+        before: int,
+        when_cut: Callable[[tuple[str, ...]], None],
+    ) -> TokenSequences:
         """Tokenize N texts or pairs, of which `room` tokens are kept besides the special ones."""
         sides = [_encode(self.backend, side, before) for side in zip(*chunk, strict=True)]
         ids: list[int] = []
         lengths, firsts = [0], []
-        for first, *others in zip(*sides, strict=True):
+        for texts, first, *others in zip(chunk, *sides, strict=True):
+            if sum(map(len, (first, *others))) > room:
+                when_cut(texts)
             start = len(ids)
             kept, rest = longest_first(len(first), len(others[0]) if others else 0, room)
             ids += [self.cls_id, *self._cut(first, kept), self.sep_id]

@@ -17,7 +17,7 @@ from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json
 from report.rows import ScoredRows
 from report.run_folder import RunFolder
-from runtime.files import write_text
+from runtime.files import check_outputs, write_text
 
 
 def compare(
@@ -37,6 +37,8 @@ def compare(
     for path in (a, b):
         if not path.exists():
             raise DataError(f"{path}: not found; expected a run folder or a file of predictions")
+    of_runs = [side / name for side in (a, b) for name in ("results.json", "config.json")]
+    check_outputs([json_file], [a, b, gold, *of_runs])
     if a.is_dir() != b.is_dir():
         raise DataError(f"{a}, {b}: a folder and a file; give two runs or two prediction files")
     judged = judge((_of_runs if a.is_dir() else _of_files)(a, b, data, gold))
@@ -115,7 +117,8 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
             pairs.append((f"A {name}", f"B {other}"))
             for side, run, seeds in zip(pairs[-1], runs, both, strict=True):
                 systems[side] = {
-                    seed: run.predictions(cell, examples) for seed, cell in seeds.items()
+                    seed: run.predictions(cell, examples, rows.task(task))
+                    for seed, cell in seeds.items()
                 }
         labels, clusters = labels_of(examples), clusters_of(examples)
         scored.append(Scored(task, split, systems, labels, clusters, pairs))

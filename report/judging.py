@@ -192,12 +192,13 @@ def judge_cells(
     """
     scored: dict[tuple[str, str], Scored] = {}
     for cell in cells:
-        examples = getattr(splits[cell.task], cell.split)
+        of_task = splits[cell.task]
+        examples = getattr(of_task, cell.split)
         place = cell.task, cell.split
         if place not in scored:
             scored[place] = Scored(*place, {}, labels_of(examples), clusters_of(examples))
         seeds = scored[place].systems.setdefault(cell.system, {})
-        seeds[cell.seed] = folder.predictions(cell, examples)
+        seeds[cell.seed] = folder.predictions(cell, examples, of_task.task)
         behind = folder.soft(cell, examples) if cell.tune == "frozen" else {}
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]

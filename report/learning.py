@@ -109,7 +109,8 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     gold = labels_of(examples)
     systems: dict[str, dict[int, np.ndarray]] = {}
     for cell in cells:
-        systems.setdefault(cell.system, {})[cell.seed] = folder.predictions(cell, examples)
+        predictions = folder.predictions(cell, examples, splits.task)
+        systems.setdefault(cell.system, {})[cell.seed] = predictions
     clusters = clusters_of(examples)
     estimates, _ = compare(task, metric, systems, gold, [], clusters=clusters)
     by_system = {estimate.system: estimate for estimate in estimates}

@@ -15,10 +15,10 @@ import numpy as np
 
 from data.examples import DataError, Example
 from data.tables import number, numbered_lines
-from data.tasks import TASKS
+from data.tasks import Task
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns, phenomena_rows
-from runtime.files import SUMS, alone_in, fault_of, link, read_json, sweep, whole_file, write_text
+from runtime.files import alone_in, fault_of_sealed, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
@@ -100,8 +100,7 @@ class RunFolder:
                     "file anew"
                 )
         for training in dict.fromkeys(self._trainings.values()):
-            missing = "" if (training / SUMS).is_file() else f"no {SUMS} in it"
-            if fault := missing or fault_of(training):
+            if fault := fault_of_sealed(training):
                 raise DataError(
                     f"{training}: {fault}; delete this folder and run the command again"
                 )
@@ -159,36 +158,42 @@ class RunFolder:
     def write_predictions(
         self,
         cell_name: str,
-        task: str,
+        task: Task,
         split: str,
         ids: Sequence[str],
         predictions: np.ndarray,
-        header: str = "",
     ) -> None:
         """Write predictions as CS224N's starter code does, odd separators included.
 
-        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers. The
-        `header` is that of the user's own label column; "": the task's.
+        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers. Those
+        of the user's own tables are in the words of their labels.
         """
-        record = TASKS[task]
-        spelled = int if record.label_kind == "classes" else float
-        rows = [f"id \t {header or record.prediction_header} \n"]
+        spelled = task.spelled if task.words else int if task.label_kind == "classes" else float
+        rows = [f"id \t {task.prediction_header} \n"]
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
-        self._write(predictions_name(cell_name, task, split), "".join(rows))
+        self._write(predictions_name(cell_name, task.name, split), "".join(rows))
 
-    def predictions(self, cell: Cell, examples: Sequence[Example]) -> np.ndarray:
+    def predictions(
+        self, cell: Cell, examples: Sequence[Example], task: Task | None = None
+    ) -> np.ndarray:
         """Return a cell's predictions (N,) of the examples that it was scored on.
 
-        They are matched row by row, as they were written: ids may be odd, and occur twice.
+        They are matched row by row, as they were written: ids may be odd, and occur twice. `task`
+        is the record with the words of the user's own tables.
 
         Raises:
             DataError: the file is missing or damaged, or of other examples.
         """
         path = self.predictions_path(cell)
-        rows = [text.rstrip().rpartition(" , ") for _, text in numbered_lines(path)][1:]
-        if [id for id, _, _ in rows] != [example.id for example in examples]:
+        rows = [text.rstrip() for _, text in numbered_lines(path)][1:]
+        begins = [f"{example.id} , " for example in examples]
+        if len(rows) != len(begins) or not all(map(str.startswith, rows, begins)):
             raise DataError(f"{path}: not the {len(examples):,} rows of the data as it is now")
-        values = [number(value) for _, _, value in rows]
+        written = [row.removeprefix(begin) for row, begin in zip(rows, begins, strict=True)]
+        if task and task.words:
+            values = [float(task.words.index(w)) if w in task.words else None for w in written]
+        else:
+            values = list(map(number, written))
         if None in values:
             line = values.index(None) + 2
             raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")

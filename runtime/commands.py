@@ -21,6 +21,8 @@ from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
 
+logger = logging.getLogger(__name__)
+
 INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 # For programs that keep whatever they have finished, and nothing else.
 INTERRUPTED_UNSAVED = "\ninterrupted; the same command reuses what it had finished"
@@ -87,6 +89,32 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
+# Address space, in kB as `ulimit -v` counts, without which the libraries that a command loads fail
+# in ways that no program can catch: they abort, or ask for the memory again without an end.
+LIBRARIES, PER_CORE = 1_600_000, 100_000
+
+
+def check_space() -> None:
+    """Refuse an address space in which PyTorch and SciPy cannot work; elsewhere than Linux, none.
+
+    Raises:
+        MachineError: `ulimit -v` is too low.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    needed = LIBRARIES + PER_CORE * len(os.sched_getaffinity(0))
+    if limit != resource.RLIM_INFINITY and limit < needed * 1024:
+        raise MachineError(
+            f"not enough memory: ulimit -v is {limit // 1024}, and the libraries need {needed} on "
+            "this machine; raise it, or lift it with: ulimit -v unlimited"
+        )
+
+
+# What is said at the end of a command: each returns its note, "" for none, and begins anew.
+LAST_NOTES: list[Callable[[], str]] = []
 LONGEST = 2000  # characters of a message
 # How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
 # it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
@@ -109,12 +137,19 @@ def begin(interrupted: str = "\ninterrupted") -> None:
         sys.exit(2)
 
 
-def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted") -> int:
+def exit_code(
+    work: Callable[[], int | None],
+    interrupted: str = "\ninterrupted",
+    load: Callable[[], None] = lambda: None,
+    torch: bool = True,
+) -> int:
     """Do the work of a command line whose output may be read by another program.
 
     Args:
         work: may return an exit code.
         interrupted: what Ctrl-C prints.
+        load: imports what the work needs; Ctrl-C ends the program at once until then.
+        torch: whether any of this may load PyTorch, which takes much address space.
 
     Returns:
         What the work returned, 0 for nothing; 0 if nobody reads the output any more, 2 for what the
@@ -125,10 +160,17 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     notes = logging.StreamHandler()
     notes.addFilter(_first_time())
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING, handlers=[notes])
-    raise_on_interrupt()
+    for last_note in LAST_NOTES:
+        last_note()  # of what came before this command, in the same process
     try:
+        if torch:
+            check_space()
         with shortage_told():
+            load()
+            raise_on_interrupt()
             code = work() or 0
+        for note in filter(None, (last_note() for last_note in LAST_NOTES)):
+            logger.warning(note)
         fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
         return 0

@@ -1,7 +1,9 @@
 """Device, precision of the matrix products, and memory."""
 
 import ctypes
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -15,6 +17,26 @@ RELEASE_STEPS = 32  # steps of training or encoding between two calls of release
 KEPT_BYTES, KEPT_PIECE = 2**28, 2**25
 # What these limits are called in glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+
+# One call of the process encodes at a time: kept weights and the model's mode belong to the
+# encoder, not to a thread, and asynchronous callers encode from many threads.
+ONE_AT_A_TIME = threading.RLock()
+
+
+def _begin_as_child() -> None:
+    """Let a forked child compute: the threads that OpenMP has started are the parent's only."""
+    torch.set_num_threads(1)
+    ONE_AT_A_TIME.release()
+
+
+# A fork copies locks as they are, and of all threads only the one that forks. It waits until no
+# thread encodes, so that the child finds nothing half done.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=ONE_AT_A_TIME.acquire,
+        after_in_parent=ONE_AT_A_TIME.release,
+        after_in_child=_begin_as_child,
+    )
 
 
 def choose_device(device: str = "auto") -> torch.device:

@@ -143,6 +143,33 @@ def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
     return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
 
 
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write what is also read, under whatever name, before anything is computed.
+
+    Args:
+        outputs: files, or folders that are replaced; None for what was not asked for.
+        inputs: files and folders.
+
+    Raises:
+        DiskError: an output is one of the inputs, or two outputs are the same.
+    """
+    taken = [path for path in inputs if path is not None]
+    for output in filter(None, outputs):
+        for other in taken:
+            if _is_same(output, other):
+                known = "" if output == other else f", which is {other}"
+                raise DiskError(f"{output}{known}: would be written over; name another output")
+        taken.append(output)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Return whether two paths name one file or folder, through links of either kind."""
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):  # one is not there
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
@@ -158,7 +185,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
     temporary = path.with_name(f".{path.name}.{_process()}.tmp")
-    with _folder_of(path, temporary):
+    with folder_of(path, temporary):
         try:
             with writing(path, temporary):
                 yield temporary
@@ -170,8 +197,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _folder_of(path: Path, temporary: Path) -> Iterator[None]:
-    """Make the folder of a file that is written in the block; if that fails, it goes again."""
+def folder_of(path: Path, temporary: Path) -> Iterator[None]:
+    """Make the folder of a file that is written in the block; if that fails, it goes again.
+
+    Args:
+        path: the file.
+        temporary: what is written meanwhile.
+    """
     new_folders: list[Path] = []  # innermost first
     try:
         with writing(path, temporary):
@@ -216,7 +248,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
         DiskError: no room, or no permission.
     """
     start = f".{target.name}.{_process()}-"
-    with _folder_of(target, target.with_name(start)):
+    with folder_of(target, target.with_name(start)):
         with writing(target, target.with_name(start)):
             try:
                 temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
@@ -465,18 +497,32 @@ def sealed_files(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def fault_of(folder: Path) -> str | None:
+def fault_of(folder: Path, names: Iterable[str] | None = None) -> str | None:
     """Return which file of a sealed folder is missing or changed, None if none is.
 
     Files that the list does not name are left alone, and so is a folder without a list.
+
+    Args:
+        folder: the sealed one.
+        names: of the files to look at; all that the list names if None.
     """
     for name, digest in sealed_files(folder).items():
+        if names is not None and name not in names:
+            continue
         path = folder / name
         if not path.is_file():
             return f"{name} is missing"
-        if file_digest(path) != digest:
-            return f"{name} has changed"
+        try:
+            if file_digest(path) != digest:
+                return f"{name} has changed"
+        except OSError as error:
+            return f"{name} cannot be read ({error.strerror})"
     return None
+
+
+def fault_of_sealed(folder: Path, names: Iterable[str] | None = None) -> str | None:
+    """Return what `fault_of` does, of a folder that was sealed: without its list it is damaged."""
+    return fault_of(folder, names) if sealed_files(folder) else f"no {SUMS} in it"
 
 
 def read_json(path: Path, error: type[UserError] = UserError) -> Any:

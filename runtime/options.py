@@ -22,6 +22,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -106,14 +107,18 @@ def _check_flags(
     """
     known = parser._option_string_actions
     for at, word in enumerate(words):
-        flag, has_value, value = word.partition("=")
+        flag, has_value, given = word.partition("=")
         if flag == "--":
             break
-        if not has_value:
-            value = next(iter(words[at + 1 :]), "")
-        if f"{flag} {value}" in gone:
-            parser.error(f"{flag} {value} is gone since 1.1: {gone[f'{flag} {value}']}")
-        if not flag.startswith("--") or flag in known:
+        if not flag.startswith("--"):
+            continue
+        behind = takewhile(lambda other: not other.startswith("--"), words[at + 1 :])
+        for value in [given] if has_value else behind:
+            for full, remedy in gone.items():
+                name, _, gone_value = full.partition(" ")
+                if value == gone_value and name.startswith(flag):
+                    parser.error(f"{full} is gone since 1.1: {remedy}")
+        if flag in known:
             continue
         earlier = [name for name in gone if name.startswith(flag) and " " not in name]
         if earlier and (flag in gone or not any(name.startswith(flag) for name in known)):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import KeptError, ProcessError
-from runtime.files import SUMS, digest, fault_of, put_in_place, scratch_folder, seal_folder, sweep
+from runtime.files import digest, fault_of_sealed, put_in_place, scratch_folder, seal_folder, sweep
 from runtime.processes import apart, barrier, is_main, main_decides, main_first
 
 MADE_OF = "made_of.json"
@@ -121,9 +121,7 @@ def _fault(folder: Path, made_of: dict[str, Any]) -> str | None:
     sweep(folder.parent)
     if not folder.exists():
         return ""
-    if not (folder / SUMS).is_file():
-        return f"no {SUMS} in it"
-    if fault := fault_of(folder):
+    if fault := fault_of_sealed(folder):
         return fault
     try:
         stated = json.loads((folder / MADE_OF).read_text(encoding="utf-8"))

@@ -28,9 +28,8 @@ from data.tables import decoded_lines, numbered_lines, open_texts
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.files import (
-    SUMS,
     digest,
-    fault_of,
+    fault_of_sealed,
     read_object,
     save_array,
     sweep,
@@ -186,8 +185,7 @@ class OpenPart:
         Raises:
             DataError: it is missing or damaged.
         """
-        fault = fault_of(folder) if (folder / SUMS).is_file() else f"{SUMS} is missing"
-        if fault:
+        if fault := fault_of_sealed(folder):
             raise DataError(
                 f"{folder}: damaged ({fault}); delete it and run the command that made the index "
                 "again"

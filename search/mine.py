@@ -15,10 +15,10 @@ import numpy as np
 
 from data.examples import DataError, Triplet
 from data.triplets import iter_pairs
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.progress import progress
 from search.encoders import open_cross_encoder
-from search.index import Index
+from search.index import META, Index
 from search.nearest import top_k
 from search.options import MineOptions
 
@@ -33,6 +33,7 @@ def mine(options: MineOptions) -> None:
         UserError: something that the options name cannot be used; no pair gets a negative.
         OSError: the file cannot be written.
     """
+    check_outputs([options.out], [options.pairs, options.index / META])
     pairs = read_pairs(options.pairs)
     count = sum(map(len, pairs.values()))
     mined = list(triplets(pairs, options))

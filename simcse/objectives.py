@@ -7,7 +7,7 @@ Legend: B examples, V views of each, n sequences, H hidden_size.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from data.sentences import iter_sentences
 from data.triplets import iter_triplets
+from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
 from minbert.model import BertPooler
@@ -95,22 +96,24 @@ class Siamese(nn.Module):
         self.encoder, self.config = encoder, config
         self.projection = attach_projection(encoder, config)
 
-    def check(self, data: ContrastiveData) -> None:
+    @classmethod
+    def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
         """Raise TrainingError for data that this form cannot learn from with these settings."""
-        config = self.config
-        if config.symmetric and not self.in_batch:
+        if config.symmetric and not cls.in_batch:
             raise TrainingError("--symmetric is for losses with in-batch negatives; leave it out")
         # The symmetric loss is written for cosines alone.
-        if config.similarity == "dot" and (config.symmetric or not self.in_batch):
+        if config.similarity == "dot" and (config.symmetric or not cls.in_batch):
             raise TrainingError("--similarity dot is for SimCSE's plain loss; leave one out")
-        if config.fixed_mask and (self.two_encoders or not data.same_twice):
+        if config.fixed_mask and (cls.two_encoders or not data.same_twice):
             raise TrainingError(
                 "--fixed-mask is for a sentence as its own positive and one encoder; leave it out"
             )
         # Without any negative the loss is 0, whatever the encoder does; a hard one would do.
         alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
-        if self.in_batch and alone:
-            raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
+        if cls.in_batch and alone:
+            raise TrainingError(
+                f"{single_batch(config)} without hard negatives holds no negatives; use 2 or more"
+            )
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
         """Return the embeddings of a batch, (n, H), with gradient; `first`: of the first view."""
@@ -158,11 +161,12 @@ class Distillation(Siamese):
         super().__init__(encoder, config)
         self.map = nn.Linear(encoder.model.config.hidden_size, width)  # H to D
 
-    def check(self, data: ContrastiveData) -> None:
+    @classmethod
+    def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
         """Raise TrainingError, besides what every form does, for batches of one sentence."""
-        super().check(data)
-        if min(self.config.batch_size, len(data)) == 1:
-            raise TrainingError("a batch of 1 holds no other sentences; use 2")
+        super().check(config, data)
+        if min(config.batch_size, len(data)) == 1:
+            raise TrainingError(f"{single_batch(config)} holds no other sentences; use 2 or more")
 
     def measure(
         self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
@@ -177,6 +181,11 @@ class Distillation(Siamese):
     @property
     def head(self) -> nn.Module:
         return self.map
+
+
+def single_batch(config: SimCSEConfig) -> str:
+    """Return what makes a batch one example: the flag, or a file of one."""
+    return "--simcse-batch-size 1" if config.batch_size == 1 else "a file of one example"
 
 
 Form = Callable[[SentenceEncoder, SimCSEConfig], Siamese]
@@ -194,6 +203,11 @@ class Objective:
     form: Form = Siamese  # how views are embedded and compared
     teacher: Teacher | None = None  # whose embeddings of the texts are learnt from
 
+    def check(self, config: SimCSEConfig, data: ContrastiveData) -> None:
+        """Raise TrainingError for data that cannot be learnt from with these settings."""
+        form: Any = self.form.func if isinstance(self.form, partial) else self.form
+        form.check(config, data)
+
 
 OBJECTIVES = {
     objective.name: objective
@@ -204,16 +218,19 @@ OBJECTIVES = {
 }
 
 
+# Learning from a teacher, on the sentences that unsup reads, while it is not open.
+TEACHER = Objective("teacher", "wiki1m", iter_sentences, single, partial(Distillation, width=0))
+
+
 def teacher_objective(teacher: Teacher) -> Objective:
-    """Return the objective of learning from this teacher, on the sentences that unsup reads."""
-    form = partial(Distillation, width=teacher.hidden_size)
-    return Objective("teacher", "wiki1m", iter_sentences, single, form, teacher)
+    """Return the objective of learning from this teacher."""
+    return replace(TEACHER, form=partial(Distillation, width=teacher.hidden_size), teacher=teacher)
 
 
-def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
+def check_settings(model: BertConfig, config: SimCSEConfig) -> None:
     """Raise TrainingError for settings that cannot work, before anything is read or trained."""
     # BERT has an embedding for each position, and none beyond the last.
-    positions = encoder.model.config.num_positions
+    positions = model.num_positions
     if config.max_length > positions:
         raise TrainingError(
             f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"

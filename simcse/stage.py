@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
+from minbert.tokenizer import BertTokenizer
 from runtime.errors import TrainingError
 from runtime.files import digest, read_object
 from runtime.processes import is_main, world_size
@@ -25,6 +27,8 @@ from simcse.objectives import Objective, check_settings
 from simcse.positives import iter_pairs, substitute
 from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
+
+FIRST = 2  # examples that show whether a batch of these settings can be learnt from
 
 DevScore = Callable[[SentenceEncoder], float]
 Geometry = Callable[[SentenceEncoder], dict[str, Any]]
@@ -76,12 +80,14 @@ def read_texts(
     Raises:
         TrainingError: settings that cannot work.
     """
-    check_settings(backbone.encoder, config)
-    if config.positive == "same":
-        tokenizer = backbone.encoder.tokenizer
-        data = objective.views(objective.read(path), tokenizer, config.max_length, seen)
-    else:
-        data = _with_positives(objective, path, backbone, config, seen)
+    check_settings(backbone.encoder.model.config, config)
+    tokenizer = backbone.encoder.tokenizer
+    data = _views(objective, path, tokenizer, config, seen)
+    objective.check(config, data)
+    if config.positive == "mlm":
+        data = substitute(data, backbone.encoder, backbone.folder, config.positive_share)
+    elif config.positive == "crop+mlm":
+        data = substitute(data, backbone.encoder, backbone.folder)
     if seen is not None:
         seen.add_examples(selection)
     digests = {
@@ -94,20 +100,37 @@ def read_texts(
     return TrainingTexts(path.name, data, digests, sources)
 
 
-def _with_positives(
-    objective: Objective, path: Path, backbone: Backbone, config: SimCSEConfig, seen: Seen | None
+def check_first(
+    objective: Objective, path: Path, tokenizer: BertTokenizer, config: SimCSEConfig
+) -> None:
+    """Raise TrainingError where the first examples of a file show that nothing can be learnt.
+
+    So --dry-run refuses what `read_texts` would, without reading a million sentences.
+    """
+    objective.check(config, _views(objective, path, tokenizer, config, None, most=FIRST))
+
+
+def _views(
+    objective: Objective,
+    path: Path,
+    tokenizer: BertTokenizer,
+    config: SimCSEConfig,
+    seen: Seen | None,
+    most: int | None = None,
 ) -> ContrastiveData:
-    """Return the sentences of a file with the positives that the settings name."""
+    """Return the examples of a file, or the first of them, with the positives that are asked for.
+
+    What `mlm` is to replace in a positive is yet as it was.
+    """
+    if config.positive == "same":
+        examples = objective.read(path)
+        return objective.views(islice(examples, most), tokenizer, config.max_length, seen)
     if objective.views is not unsupervised:
         raise TrainingError(
             f"--positive is for unsup and dual, not for {objective.name}; leave one out"
         )
     pairs = iter_pairs(path, config.positive, config.positive_share)
-    encoder, folder = backbone.encoder, backbone.folder
-    data = supervised(pairs, encoder.tokenizer, config.max_length, seen)
-    if config.positive == "mlm":
-        return substitute(data, encoder, folder, config.positive_share)
-    return substitute(data, encoder, folder) if config.positive == "crop+mlm" else data
+    return supervised(islice(pairs, most), tokenizer, config.max_length, seen)
 
 
 def decisive(

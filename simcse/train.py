@@ -76,7 +76,7 @@ class SimCSETrainer:
         form: Form = Siamese,
         geometry: Callable[[], dict[str, Any]] | None = None,
     ):
-        check_settings(encoder, config)
+        check_settings(encoder.model.config, config)
         # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
         if config.dropout is not None:
@@ -84,7 +84,7 @@ class SimCSETrainer:
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path, self.geometry = dev_score, state_path, geometry
         self.form = form(encoder, config)
-        self.form.check(data)
+        self.form.check(config, data)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
         # Under one mask both views are one pass through the encoder.
         self.rows = data.rows[:, :1] if config.fixed_mask else data.rows

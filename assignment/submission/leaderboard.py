@@ -29,7 +29,7 @@ from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence
 from evaluation.table import markdown
 from report.page.tables import Table, interval, number, word
-from runtime.files import write_text
+from runtime.files import check_outputs, write_text
 from runtime.options import option, parse
 
 AGGREGATE = "aggregate"
@@ -98,6 +98,7 @@ def main(argv: Sequence[str]) -> None:
     gold, folder, split = Gold(options.gold), options.folder, options.split
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; give the one with the submissions")
+    check_outputs([options.html], folder.iterdir())
     labels: dict[str, np.ndarray] = {}
     for task in options.tasks:
         known = gold.labels(task, split)

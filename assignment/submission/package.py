@@ -19,7 +19,7 @@ from data.examples import DataError
 from data.tasks import COURSE, TASKS
 from report.cell import Cell
 from report.run_folder import RunFolder, predictions_name
-from runtime.files import whole_file
+from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 FOLDER = "predictions"
@@ -67,6 +67,7 @@ def main(argv: Sequence[str]) -> None:
     cells = RunFolder(options.run, read_only=True).cells()
     if not cells:
         raise DataError(f"{options.run}: no results.json in it; give the folder of a run")
+    check_outputs([options.out], options.run.rglob("*"))
     documents = _documents(options, [cell for cell in cells if cell.task in options.tasks])
     gold = Gold(options.data or cells[0].data)
     checked = [check(document, gold) for document in documents]

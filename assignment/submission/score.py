@@ -22,7 +22,7 @@ from evaluation.intervals import Interval, intervals
 from evaluation.metrics import task_metrics
 from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
-from runtime.files import write_text
+from runtime.files import check_outputs, write_text
 from runtime.options import option, parse
 
 logger = logging.getLogger("assignment")
@@ -155,6 +155,7 @@ def main(argv: Sequence[str]) -> None:
     options = parse(ScoreOptions, argv, **ABOUT)
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
+    check_outputs([options.csv], options.paths)
     gold = Gold(options.gold)
     documents = [document for path in options.paths for document in open_submission(path)]
     if len(documents) > 1 and (note := passed_over(documents)):

@@ -8,6 +8,8 @@ One loop over shards encodes all files. It runs in this process, or on a Ray clu
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,8 @@ from minbert.encode.options import EncodeOptions
 from minbert.encode.shards import VECTORS, ShardEncoder, encode_on_ray, format_of
 from minbert.encode.texts import optional, shards_of, texts_of
 from minbert.hub import find_checkpoint
-from runtime.errors import MachineError
-from runtime.files import HANDED_DOWN, alone_in, read_object, sweep, write_text
+from runtime.errors import MachineError, UserError
+from runtime.files import HANDED_DOWN, alone_in, folder_of, read_object, sweep, write_text
 from runtime.processes import num_started
 from runtime.progress import progress
 from runtime.store import FORMATS
@@ -57,15 +59,15 @@ def encode_files(options: EncodeOptions) -> None:
     def busy() -> None:
         raise DataError(f"{options.out}: another program is writing into it; wait, or name another")
 
-    options.out.mkdir(parents=True, exist_ok=True)
-    with alone_in(options.out, busy), progress("encode", None, "text") as bar:
+    path = options.out / MANIFEST
+    with folder_of(path, path), alone_in(options.out, busy):
         sweep(options.out)
-        manifest = _begin(options)
-        shards = []
-        for shard in encode(texts):
-            shards.append(shard)
-            bar.update(shard["rows"])
-        rows = _finish(options, manifest, shards)
+        with _begun(options) as manifest, progress("encode", None, "text") as bar:
+            shards = []
+            for shard in encode(texts):
+                shards.append(shard)
+                bar.update(shard["rows"])
+            rows = _finish(options, manifest, shards)
     print(f"{rows:,} texts in {len(shards):,} shard(s): {options.out}")
 
 
@@ -81,6 +83,20 @@ def _check_files(options: EncodeOptions) -> None:
         by_name[path.name] = path
         if not str(path).startswith(HANDED_DOWN):
             next(texts_of(path, options.column, options.id_column))
+
+
+@contextmanager
+def _begun(options: EncodeOptions) -> Iterator[dict[str, Any]]:
+    """Yield the manifest's beginning, which goes again if no shard gets done in the block."""
+    path = options.out / MANIFEST
+    is_new = not path.exists()
+    manifest = _begin(options)
+    try:
+        yield manifest
+    except UserError:
+        if is_new and not (options.out / VECTORS).exists():
+            path.unlink()
+        raise
 
 
 def _begin(options: EncodeOptions) -> dict[str, Any]:

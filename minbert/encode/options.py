@@ -17,7 +17,7 @@ examples:
   python -m minbert.encode quora.tsv --column question --id-column qid --out vectors
   python -m minbert.encode texts-*.txt.gz --out vectors --ray --workers 8
 
-A file is text (one text per line; empty lines are skipped), .tsv or .csv with a header,
+A file is text (one text per line; empty lines are skipped), .tsv, .csv or .jsonl with a header,
 or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md has more.
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 

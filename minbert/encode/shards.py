@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from minbert.config import CheckpointError
+from minbert.cut import CUT
 from minbert.encode.options import EncodeOptions
 from minbert.encode.texts import Shard, optional
 from minbert.encoder import SentenceEncoder
@@ -128,10 +129,10 @@ class Worker:
         self.encoder: ShardEncoder | None = None
 
     def encode(self, shard: Shard) -> dict[str, Any]:
-        """Do what `ShardEncoder` does."""
+        """Do what `ShardEncoder` does; return also which texts were cut."""
         # An error in __init__ would look to Ray like a worker that died.
         self.encoder = self.encoder or ShardEncoder(self.options)
-        return self.encoder(shard)
+        return {**self.encoder(shard), "cut": CUT.take()}
 
 
 def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
@@ -161,14 +162,21 @@ def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[d
             results.append(worker.encode.remote(shard))
             busy[results[-1]] = worker
             while results[0] not in busy:
-                yield ray.get(results.popleft())
-        yield from map(ray.get, results)
+                yield _joined(ray.get(results.popleft()))
+        for result in results:
+            yield _joined(ray.get(result))
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", None)  # of an error that a worker raised
         if isinstance(cause, UserError | OSError):
             raise cause from None
         reason = " ".join(str(error).split())[:300]
         raise MachineError(f"--ray: stopped; the same command goes on ({reason})") from None
+
+
+def _joined(result: dict[str, Any]) -> dict[str, Any]:
+    """Return what a worker says of a shard; the texts that it cut are counted here."""
+    CUT.join(result.pop("cut"))
+    return result
 
 
 def _connected() -> Any:

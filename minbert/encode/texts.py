@@ -1,4 +1,4 @@
-"""Files of texts read as streams and cut into shards: lines, .tsv, .csv and .parquet."""
+"""Files of texts read as streams and cut into shards: lines, tables and .parquet."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -6,12 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from data.columns import Column
 from data.examples import DataError
-from data.tables import numbered_lines, read_table
+from data.tables import numbered_lines, open_table
 from runtime.errors import MachineError
 from runtime.files import OPENERS
 
-DELIMITERS = {".tsv": "\t", ".csv": ","}
+TABLES = (".tsv", ".csv", ".jsonl")
+REMEDY = "name one with --column"
 PARQUET_ROWS = 4096  # that are read at a time
 
 
@@ -27,7 +29,7 @@ def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iter
     """Yield the texts of a file in shards of `rows`, the last one shorter; one is in memory.
 
     Args:
-        path: of text (one per line), .tsv or .csv (these also compressed), or .parquet.
+        path: of text (one per line), .tsv, .csv or .jsonl (also compressed), or .parquet.
         column: of a table, with the texts.
         id_column: of a table, with the ids; None: a text's id is its file's name and line.
         rows: texts per shard.
@@ -70,10 +72,11 @@ def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int,
     ending = (path.with_suffix("") if path.suffix in OPENERS else path).suffix
     if ending == ".parquet":
         return _parquet_rows(path, columns)
-    if ending in DELIMITERS:
-        return read_table(path, columns, DELIMITERS[ending], spans=True)
+    if ending in TABLES:
+        wanted = [Column(name, kind="other") for name in columns]
+        return open_table(path, wanted, named=columns, remedy=REMEDY).rows()
     if id_column is not None:
-        raise DataError(f"{path}: --id-column is for .tsv, .csv and .parquet files")
+        raise DataError(f"{path}: --id-column is for .tsv, .csv, .jsonl and .parquet files")
     return ((line, {column: text}) for line, text in numbered_lines(path))
 
 
@@ -87,7 +90,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[st
                 if column not in names:
                     raise DataError(
                         f"{path}: no column {column!r}; found {', '.join(map(repr, names))}; "
-                        "name one with --column"
+                        f"{REMEDY}"
                     )
             for batch in file.iter_batches(PARQUET_ROWS, columns=columns):
                 for row in batch.to_pylist():

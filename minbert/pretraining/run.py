@@ -23,7 +23,7 @@ from minbert.pretraining.options import FRESH, NO_DROPOUT, PretrainConfig, Pretr
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError
-from runtime.files import sweep
+from runtime.files import check_outputs, sweep
 from runtime.processes import num_started
 from runtime.training import set_seed
 
@@ -36,6 +36,7 @@ def run(options: PretrainOptions) -> None:
     """
     if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
+    check_outputs([options.out], [Path(options.init)])
     out = options.out.resolve()
     sweep(out.parent, out.name)
     check_target(out)

@@ -223,7 +223,9 @@ def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
     """Return each row's error, (N,), averaged over the seeds of a system."""
     examples = run.examples(cells[0])
     labels = labels_of(examples)
-    errors = [row_errors(c.task, run.folder.predictions(c, examples), labels) for c in cells]
+    task = run.splits[cells[0].task].task
+    predictions = [run.folder.predictions(cell, examples, task) for cell in cells]
+    errors = [row_errors(cells[0].task, values, labels) for values in predictions]
     return np.asarray(np.mean(errors, axis=0))
 
 

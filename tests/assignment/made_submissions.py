@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from assignment.submission.dialects import ASKED
-from data.tasks import SPLITS
+from data.tasks import COURSE, SPLITS
 from evaluation.metrics import task_metrics
 from report.cell import Cell
 from report.run_folder import RunFolder
@@ -146,7 +146,7 @@ def made_run(path: Path, skills, tasks=TASKS) -> Path:
             cells.append(Cell(*place, metrics, 1.0, 1.0, f"{task}{seed}", seen))
             for split in SIZES:
                 ids = ids_of(task, split)
-                run.write_predictions(cells[-1].name, task, split, ids, values[split])
+                run.write_predictions(cells[-1].name, COURSE[task], split, ids, values[split])
     run.write_results(cells)
     return path
 

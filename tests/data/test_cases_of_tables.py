@@ -42,7 +42,7 @@ def lines(rows, delimiter="\t"):
     return "".join(delimiter.join(row) + "\n" for row in quoted)
 
 
-@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";", "|"])
 @pytest.mark.parametrize(
     "header",
     [
@@ -296,3 +296,28 @@ def test_a_table_says_which_column_is_where(tmp_path):
     assert table.places == {"sentence1": 2, "sentence2": 0} and table.others == ["extra"]
     assert table.delimiter == "\t" and table.header == ("b", "extra", "a")
     assert open_texts(write(tmp_path, "a b\n")).header is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text_a\ttext_a\tlabel\na b\tc d\t1\n", ":1: 'text_a', 'text_a': more than one column"),
+        ("text_a\ttext_b\tlabel\ra b\tc d\t1\r", ": lines end with carriage returns alone"),
+        (
+            "text_a\ttext_b\tlabel\n" + "1\tc d\t1\n" * 19 + "n/a\tc d\t1\n",
+            ": column 'text_a' holds numbers, expected texts",
+        ),
+    ],
+)
+def test_a_table_that_is_not_what_it_seems_is_refused(content, message, tmp_path):
+    assert message in error_of(read, write(tmp_path, content))
+
+
+def test_some_texts_may_be_numbers(tmp_path):
+    rows = [("7", "seven", "1"), *EXPECTED]
+    assert read(write(tmp_path, lines([("text_a", "text_b", "label"), *rows]))) == rows
+
+
+def test_lines_that_end_with_carriage_returns_are_not_one_sentence(tmp_path):
+    path = write(tmp_path, "a kite\rthe wind\r")
+    assert "lines end with carriage returns alone" in error_of(iter_sentences, path)

@@ -5,6 +5,7 @@ import gzip
 import pytest
 from reading import error_of, write
 
+from data.columns import Column
 from data.predictions import read_predictions
 from data.published import (
     iter_nli,
@@ -18,13 +19,14 @@ from data.published import (
     read_trec,
 )
 from data.sentences import iter_sentences
-from data.tables import plain_fields, read_header, read_table, records, text_lines
+from data.tables import open_table, plain_fields, text_lines
 from data.tasks import read_quora, read_sst, read_sts
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_questions, iter_triplets
 
 
 def table(path):
-    return read_table(path, ("id", "sentence"), "\t")
+    columns = [Column("id", kind="id"), Column("sentence")]
+    return open_table(path, columns).rows()
 
 
 def cfimdb(path):
@@ -57,33 +59,19 @@ REFUSED = {
     table: [
         ("", ": is empty"),
         (ID, ": has a header but no rows"),
-        ("id\ttext\na\tb\n", ":1: no column 'sentence'; found 'id', 'text', expected 'id', 'sent"),
-        ("id,sentence\na,b\n", ":1: fields are separated by comma, expected tab; save the file"),
-        ('"id";"sentence"\na;b\n', ":1: fields are separated by semicolon, expected tab"),
+        ("id\ttext\na\tb\n", ":1: no column 'sentence'; found 'id', 'text'; name the columns"),
         ("id\tsentence\tid\na\tb\tc\n", ":1: 'id': more than one column"),
         (f"{ID}a\tb\nc\n", ":3: 1 tab-separated field(s), expected 2"),
         (f"{ID}a\tb\tc\td\n", ":2: 4 tab-separated field(s), expected 2"),
         (f"{ID}a\tb\n\nc\n", ":4: 1 tab-separated field(s)"),
         (f"{ID}a\tb\nc\t\0\n", ":3: holds a NUL byte"),
         (f"{ID}a\tb\nc\tcaf\xe9\n".encode("latin-1"), ":3: byte 0xe9 is not valid UTF-8"),
-        (b"\xff\xfei\0d\0", ":1: byte 0xff is not valid UTF-8"),
-        (f'{ID}a\tb\nc\t"{LONG}', ":3: field larger than field limit (131072); look for an unbal"),
+        (b"\xff\xfei\0d\0", ": text in UTF-16; save it as"),
+        (f"{ID}a\tb\nc\t{LONG}", ":3: a field of over 131,072 characters; cut it"),
         # A quote without its partner costs neither the rows below it nor the last row's end.
-        (f'{ID}a\tb\nc\t"d\ne\tf"\n', ":3: a quotation mark opens a field that does not end on"),
-        (f'{ID}a\tb\nc\t"d', ":3: a quotation mark opens a field"),
-        (f'"id\tsentence\na\tb\n{ID}', ":1: a quotation mark opens a field"),
-        ("id\rsentence\na\tb\n", ":1: new-line character seen in unquoted field"),
-    ],
-    lambda path: read_header(path, "\t"): [("", ": is empty"), ("a\0\n", ":1: holds a NUL byte")],
-    lambda path: records(path, "|||"): [("a|||b\n\xff".encode("latin-1"), ":2: byte 0xff")],
-    lambda path: read_table(path, ("a", "b"), "\t", quotes=False): [
-        ("", ": is empty"),
-        ("a\tb\tc\n", ": has a header but no rows"),
-        ("a\tc\n1\t2\n", ":1: no column 'b'"),
-        (f"{LONG}\tc\n1\t2\n", ":1: no column 'a', 'b'"),
-        ("a,b\n1,2\n", ":1: fields are separated by comma, expected tab"),
-        ("a\tb\tc\n1\t2\n1\n", ":3: 1 tab-separated field(s), expected 2;"),
-        (b"a\tb\n\xff\tx\n", ":2: byte 0xff is not valid UTF-8"),
+        ('id,sentence\na,b\nc,"d\ne,f"\n', ":3: a quotation mark opens a field that does not end"),
+        ('id,sentence\na,b\nc,"d', ":3: a quotation mark opens a field"),
+        ("id\tsentence\na\tb\rc\td\n", ":2: new-line character seen in unquoted field"),
     ],
     lambda path: plain_fields(path, 2): [
         ("\n", ": has no rows; expected at least one row of 2 fields"),
@@ -179,7 +167,7 @@ REFUSED = {
     ],
     iter_questions: [
         (f"{QUORA}b\tx\ty\t3", ":3: is_duplicate is 3"),
-        ("sentence1\tsentence2\tis_duplicate\na\tb\t2\n", ":2: label is '2'"),
+        ("sentence1\tsentence2\tis_duplicate\na\tb\t2\n", ":2: is_duplicate is 2"),
     ],
     iter_pairs: [
         ("a\tb\nc\n", ":2: 1 tab-separated field"),

@@ -176,6 +176,27 @@ def test_texts_and_pairs_are_noted_from_every_format(tmp_path, name, content, te
     assert not has_pair(seen, "a dog", "no cat")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("own.csv", "Question1,Question2,is_duplicate\na dog,no cat,1\n"),
+        ("own.tsv", "id\ttext_a\ttext_b\tscore\n1\ta dog\tno cat\t3.5\nbroken\n"),
+        ("own.tsv", "a dog\tno cat\nthe sea\tthe wind\n"),
+        ("own.jsonl", '{"query": "a dog", "pos": ["no cat"]}\n'),
+        ("nli.txt", "gold_label\tsentence1\tsentence2\nneutral\ta dog\tno cat\n"),
+    ],
+)
+def test_pairs_of_any_table_are_noted(name, content, tmp_path):
+    seen = noted_of(write(tmp_path, content, name))
+    assert has_pair(seen, "a dog", "no cat") and not has_pair(seen, "a dog", "a dog")
+
+
+def test_commas_of_sentences_separate_nothing(tmp_path):
+    path = write(tmp_path, "a dog, no cat\nthe sea, the wind\n", "sentences.txt")
+    seen = noted_of(path)
+    assert has_text(seen, "a dog, no cat") and not has_pair(seen, "a dog", "no cat")
+
+
 def test_a_table_of_no_known_format_is_refused(tmp_path):
-    path = write(tmp_path, "a\tb\tc\n", "own.tsv")
-    assert "own.tsv:1: 3 tab-separated fields of no known format" in error_of(noted_of, path)
+    path = write(tmp_path, "links\trechts\twas\nx y\tz\t3\nu v\tw\t4\n", "own.tsv")
+    assert "own.tsv:1: every line has 3 tab-separated fields" in error_of(noted_of, path)

@@ -93,7 +93,7 @@ def test_two_numbers_are_what_the_user_says(tmp_path):
 def test_the_plan_says_in_one_line_what_was_understood(tmp_path):
     path = table(tmp_path / "my.tsv", ["yes"] * 131 + ["no"] * 281, ("s1", "s2", "is_duplicate"))
     assert read_pairs([path]).about == (
-        "my.tsv: 412 pairs, label is_duplicate with 131 yes and 281 no: paraphrase detection; "
+        "my.tsv: 412 pairs, label 'is_duplicate' with 131 yes and 281 no: paraphrase detection; "
         "split 329/41/42 by connected texts"
     )
 
@@ -132,6 +132,29 @@ def test_rows_without_label_or_text_are_left_out_with_count_and_line(tmp_path, c
     own = read_pairs([table(tmp_path / "t.tsv", labels)])
     assert sum(map(len, (own.splits.train, own.splits.dev, own.splits.test))) == 58
     assert "2 row(s) without a label (first: line 5); left out" in caplog.text
+
+
+def test_pairs_with_two_labels_are_told(tmp_path, caplog):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"))
+    first = open(path).read().splitlines()[1]
+    with open(path, "a") as file:
+        file.write(f"{first[:-1]}1\n{first}\n")
+    read_pairs([path])
+    assert "1 row(s) repeat the texts of an earlier row with another label" in caplog.text
+    assert "(first: lines 2 and 62)" in caplog.text
+
+
+def test_a_file_given_for_dev_needs_other_labels_not_other_files(tmp_path):
+    train = table(tmp_path / "a.tsv", cycle("0", "1"))
+    dev = table(tmp_path / "b.tsv", cycle("0"))
+    with pytest.raises(DataError, match=r"b\.tsv: the dev part needs more than one label; give a"):
+        read_pairs([train, dev])
+
+
+def test_only_columns_that_are_not_there_are_named(tmp_path):
+    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("links", "rechts", "gleich"))
+    with pytest.raises(DataError, match="no column 'glich'; found 'links', 'rechts', 'gleich'"):
+        read_pairs([path], ("links", "rechts", "glich"))
 
 
 def test_a_test_file_without_labels_is_only_predicted(tmp_path):
@@ -203,7 +226,7 @@ def test_texts_that_differ_in_case_only_are_one_text(tmp_path):
     ("labels", "task", "message"),
     [
         (cycle("yes"), "", "is yes in all rows"),
-        (cycle("1", "5"), "", "t.tsv: label label is 1, 5: two scores, or no and yes?"),
+        (cycle("1", "5"), "", "t.tsv: label 'label' is 1, 5: two scores, or no and yes?"),
         (cycle("left", "right"), "", "which is yes? Write 1 for yes and 0 for no"),
         (cycle("a", "b", "c"), "", "3 words (a, b, c)"),
         ([*cycle("1", "2", "3"), "high"], "", "t.tsv:62: label is 'high', expected a number"),

@@ -10,16 +10,15 @@ import tracemalloc
 import pytest
 from reading import error_of, write
 
+from data.columns import pair_columns
 from data.sentences import iter_sentences
 from data.tables import (
     choice,
     content_digest,
     decoded_lines,
     numbered_lines,
+    open_table,
     plain_fields,
-    read_header,
-    read_table,
-    records,
     score,
     stored,
     text_lines,
@@ -61,44 +60,29 @@ def test_lines_of_text_are_stripped_and_may_be_latin(content, latin, expected, t
 
 
 @pytest.mark.parametrize(
-    ("delimiter", "quotes", "content", "expected"),
+    ("delimiter", "content", "expected"),
     [
-        ("\t", False, '"a\tb"\t""\n" \tx', [(1, ['"a', 'b"', '""']), (2, ['"', "x"])]),
-        ("||", False, " a || b|c \r\n\n||d", [(1, ["a", "b|c"]), (3, ["", "d"])]),
-        ("|||", False, "a|||b", [(1, ["a", "b"])]),
-        ("\t", True, '"a ""b""\tc"\td"e\n b \t', [(1, ['a "b"\tc', 'd"e']), (2, [" b ", ""])]),
-        (",", True, '\ufeff"a, b","c"d\r\n\r\ne', [(1, ["a, b", "cd"]), (3, ["e"])]),
+        ("\t", '"a\tb"\t""\n" \tx', [(1, ['"a', 'b"', '""']), (2, ['"', "x"])]),
+        ("||", " a || b|c \r\n\n||d", [(1, ["a", "b|c"]), (3, ["", "d"])]),
+        ("|||", "a|||b", [(1, ["a", "b"])]),
     ],
 )
-def test_records_are_lines_of_fields_with_quotes_or_without(
-    delimiter, quotes, content, expected, tmp_path
-):
-    assert list(records(write(tmp_path, content), delimiter, quotes)) == expected
+def test_fields_of_published_sets_are_not_quoted(delimiter, content, expected, tmp_path):
+    assert list(plain_fields(write(tmp_path, content), 2, delimiter=delimiter)) == expected
 
 
-def test_tables_are_read_by_the_names_of_their_columns(tmp_path):
-    path = write(tmp_path, b"\xef\xbb\xbfid\tsentence\r\na\tred kites\r\n\r\nb\tblue\r\n")
-    rows = [(2, {"id": "a", "sentence": "red kites"}), (4, {"id": "b", "sentence": "blue"})]
-    assert list(read_table(path, ("id", "sentence"), "\t")) == rows
-    assert read_header(path, "\t") == ["id", "sentence"]
-    path = write(tmp_path, "b,a\n1\n1,2,3\n")
-    rows = [(2, {"b": "1", "a": None}), (3, {"b": "1", "a": "2"})]
-    assert list(read_table(path, ("a",), ",", ragged=True)) == rows
-    path = write(tmp_path, "\ufeffb\tother\ta \r\n1\t2\t3\r\n4\t5\t6\t7\r\n")
-    rows = [(2, {"b": "1", "other": "2", "a": "3"}), (3, {"b": "4", "other": "5", "a": "6"})]
-    assert list(read_table(path, ("a", "b"), "\t", quotes=False)) == rows
-    assert read_header(path, "\t", quotes=False) == ["b", "other", "a"]
-
-
-def test_quoted_fields_may_hold_line_ends_where_that_is_asked_for(tmp_path):
-    path = write(tmp_path, 'id\tsentence\na\t"field\nof ""two""\tlines"\nb\tplain\n')
-    assert list(read_table(path, ("id", "sentence"), "\t", spans=True)) == [
-        (2, {"id": "a", "sentence": 'field\nof "two"\tlines'}),
-        (4, {"id": "b", "sentence": "plain"}),
-    ]
-    rows = "".join(f"{n}\tkite number {n}\n" for n in range(20_000))
-    path = write(tmp_path, f'id\tsentence\nx\tfine\ny\t"never closed\n{rows}')
-    assert "file.csv:3: field larger" in error_of(read_table, path, (), "\t", spans=True)
+@pytest.mark.parametrize(
+    ("content", "quotes", "expected"),
+    [
+        ('a ""b"\t"c ""d"" e"\n', True, ('a ""b"', 'c "d" e')),
+        ('"a"\t"b" c\n', True, ("a", "b c")),
+        ('"a"\t"b" c\n', False, ('"a"', '"b" c')),
+    ],
+)
+def test_quotes_are_csvs_or_characters(content, quotes, expected, tmp_path):
+    path = write(tmp_path, f"\ufeffsentence1\tsentence2\r\n\n{content}")
+    ((line, row),) = open_table(path, pair_columns(), quotes=quotes).rows()
+    assert line == 3 and tuple(row.values()) == expected
 
 
 def test_a_line_of_names_is_passed_over_where_there_is_one(tmp_path):
@@ -127,7 +111,7 @@ def test_labels_and_scores():
 
 LENGTH = 2**26
 READERS = {
-    "table": lambda path: read_table(path, (), "\t"),
+    "table": lambda path: open_table(path, pair_columns()).rows(),
     "lines": lambda path: text_lines(path, latin=True),
     "texts": read_rows,
 }

@@ -6,8 +6,9 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
+from data.columns import Column
 from data.examples import SentencePair
-from data.tables import read_table
+from data.tables import open_table
 from data.tasks import COURSE, TASKS, Task
 from experiment.settings import Settings, parse_options
 from report.table import results_table
@@ -17,11 +18,11 @@ HEADER = "number\tpremise\thypothesis\tgold"
 
 
 def read_nli(path, labelled=True) -> list[SentencePair]:
-    columns = ["number", "premise", "hypothesis", *(["gold"] if labelled else [])]
+    names = ["number", "premise", "hypothesis", *(["gold"] if labelled else [])]
     return [
         SentencePair(row["number"], row["premise"], row["hypothesis"],
                      int(row["gold"]) if labelled else None)
-        for _, row in read_table(path, columns, "\t")
+        for _, row in open_table(path, [Column(name, kind="other") for name in names]).rows()
     ]  # fmt: skip
 
 

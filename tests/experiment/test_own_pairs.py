@@ -56,10 +56,8 @@ def own_run(request, tiny_checkpoint, tmp_path_factory):
 
 def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
     task, _path, run, printed = own_run
-    assert (
-        f"data      my.tsv: 60 {'texts' if task == 'classes' else 'pairs'}, label verdict"
-        in printed
-    )
+    items = "texts" if task == "classes" else "pairs"
+    assert f"data      my.tsv: 60 {items}, label 'verdict'" in printed
     assert "split 48/6/6 by connected texts" in printed
     assert "unsup: the texts of the train part" in printed
     cells = toy_runs.cells_of(run)
@@ -71,7 +69,10 @@ def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
         assert word not in page and word not in printed.lower()
     for output in run.glob("predictions/*/*-output.csv"):
         assert output.name in (f"{task}-dev-output.csv", f"{task}-test-output.csv")
-        assert output.read_text().startswith("id \t verdict \n")
+        header, *rows = output.read_text().splitlines()
+        assert header == "id \t verdict "
+        if task != "similarity":
+            assert {row.split(" , ")[1].strip() for row in rows} <= {*LABELS[task]}
     assert {c["task"] for c in measure_run(run, 0.01, "cpu")["cells"]} == {task}
 
 
@@ -116,7 +117,7 @@ def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
     words = ["threshold", str(tmp_path / "run"), str(table), "--device", "cpu"]
     assert heads_main(words) == 0
     said = capsys.readouterr()
-    assert "240 of 300 pairs left out: the head was trained on a text of theirs" in said.err
+    assert "240 of 300 pairs are left out: the head was trained on one of their texts" in said.err
     assert "Chosen on 30 pairs, measured on 30 others" in said.out
     table.unlink()
     others = tmp_path / "others.tsv"
@@ -144,7 +145,7 @@ def test_the_readmes_commands_go_from_a_table_to_an_index(tmp_path, monkeypatch,
             assert programs[words[2]](words[3:]) == 0, words
         else:
             assert run_multitask.main([*words[2:], "--cost-seconds", "0.1"]) == 0
-    assert "300 pairs, label is_duplicate with" in capsys.readouterr().out
+    assert "300 pairs, label 'is_duplicate' with" in capsys.readouterr().out
     assert Path("predicted.tsv").read_text().startswith("id\tis_duplicate\tprobability\n2\t")
     assert Path("my-index").is_dir() and Path("my-encoder/modules.json").is_file()
 
@@ -190,6 +191,8 @@ def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
         ({"task": "similarity"}, "is for a table of your own; add --pairs FILE"),
         ({"pairs": "a.tsv", "tune": "joint"}, "--pairs is one task"),
         ({"data": __file__}, "--pairs " + __file__),
+        ({"data": str(Path(__file__).parent)}, "holds none of ids-sst-train.csv"),
+        ({"pairs": str(Path(__file__).parent)}, "a folder; give its tables, or --data"),
     ],
 )
 def test_settings_of_tables_that_do_not_combine_are_refused(given, message):

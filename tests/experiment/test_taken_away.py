@@ -246,3 +246,35 @@ def test_a_run_without_the_cell_says_which_it_has(toy_grid, tmp_path):
     (tmp_path / "results.json").write_text("[]")
     with pytest.raises(UserError, match="no finished cell in its heads/"):
         find_cell(tmp_path, None)
+
+
+def test_no_command_writes_over_what_it_reads(toy_grid, tmp_path, capsys):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("the cat\tthe dog\n")
+    before = {path: path.read_bytes() for path in (pairs, toy_grid / "results.json")}
+    backbone = next(path for path in sorted((toy_grid / "backbones").iterdir()))
+    for words in (
+        ["predict", toy_grid, pairs, "--cell", "sts", "--out", pairs],
+        ["predict", toy_grid, pairs, "--cell", "sts", "--out", toy_grid / "results.json"],
+        ["export", toy_grid, "--cell", "sts", "--out", backbone],
+    ):
+        assert main([str(word) for word in words]) == 2
+        assert "would be written over" in capsys.readouterr().err
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_scores_that_were_edited_everywhere_choose_no_cell(toy_grid, tmp_path, capsys):
+    """The list of a training's files says what was measured."""
+    run = shutil.copytree(toy_grid, tmp_path / "run", symlinks=True)
+    results = next(iter(sorted(run.glob("trainings/*/results.json"))))
+    for path in (results, run / "results.json"):
+        entries = json.loads(path.read_text())
+        key = json.loads(results.read_text())[0]["key"]
+        for entry in entries:
+            if entry["key"] == key:
+                entry["metrics"] = dict.fromkeys(entry["metrics"], 0.99)
+        path.write_text(json.dumps(entries))
+    (tmp_path / "texts.txt").write_text("the cat\n")
+    assert main(["predict", str(run), str(tmp_path / "texts.txt"), "--cell", "sst"]) == 2
+    err = capsys.readouterr().err
+    assert f"{results.parent}: results.json has changed; delete this folder" in err

@@ -63,7 +63,7 @@ def made_run(
             ids = [example.id for example in examples]
             scores = score_split(task.name, examples, predictions, Seen())
             cells.append(Cell.from_json(cell.to_json() | scores))
-            folder.write_predictions(cell.name, task.name, split, ids, predictions)
+            folder.write_predictions(cell.name, task, split, ids, predictions)
             if soft:
                 similar = task.label_kind == "score" and kind == "bi"
                 folder.write_soft(cell, ids, soft=sure, **{"cosines": sure / 5} if similar else {})

@@ -8,6 +8,7 @@ import pytest
 from made_cells import cell
 from scipy.stats import pearsonr
 
+from data.tasks import TASKS
 from evaluation import intervals
 from evaluation.significance import compare
 from report.__main__ import main
@@ -49,7 +50,7 @@ def made_run(folder, data, noise, seeds=(1,), **coordinates):
     run = RunFolder(folder)
     cells = [replace(cell(data=str(data), n=N), seed=seed, **coordinates) for seed in seeds]
     for one in cells:
-        run.write_predictions(one.name, "sts", "dev", IDS, noisy(one.seed, noise))
+        run.write_predictions(one.name, TASKS["sts"], "dev", IDS, noisy(one.seed, noise))
     run.write_results(cells)
     return folder
 

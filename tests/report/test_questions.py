@@ -8,7 +8,7 @@ import pytest
 from made_cells import cell, para_cell
 
 from data.examples import SentencePair
-from data.tasks import Splits
+from data.tasks import TASKS, Splits
 from evaluation import intervals
 from evaluation.clusters import alone
 from evaluation.metrics import task_metrics
@@ -144,7 +144,7 @@ def run(tmp_path):
             own = cell(encoder=reader, seed=seed, split="test", n=30)
             scores = labels + DRAW.normal(0, 0.3 if reader == "cross" else 3, 30)
             ids = [pair.id for pair in pairs]
-            folder.write_predictions(own.name, "sts", "test", ids, scores)
+            folder.write_predictions(own.name, TASKS["sts"], "test", ids, scores)
             folder.write_soft(own, ids, cosines=scores / 5)
             metrics = task_metrics("sts", folder.predictions(own, pairs), labels)
             cells.append(replace(own, metrics=metrics))

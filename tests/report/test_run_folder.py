@@ -8,6 +8,7 @@ import pytest
 from made_cells import cell, para_cell
 
 from data.examples import DataError, Sentence, SentencePair
+from data.tasks import TASKS
 from report.run_folder import RunFolder
 
 
@@ -31,7 +32,7 @@ def test_a_curve_replaces_only_its_own_lines(tmp_path):
 def test_prediction_files_are_byte_for_byte_those_of_the_course(
     task, header, values, spelled, tmp_path
 ):
-    RunFolder(tmp_path).write_predictions("cell", task, "dev", ["b", "a"], np.array(values))
+    RunFolder(tmp_path).write_predictions("cell", TASKS[task], "dev", ["b", "a"], np.array(values))
     content = (tmp_path / "predictions" / "cell" / f"{task}-dev-output.csv").read_bytes()
     first, second = spelled
     assert content == f"id \t {header} \nb , {first} \na , {second} \n".encode()
@@ -41,7 +42,7 @@ def test_predictions_are_read_as_they_were_written(tmp_path):
     """Ids may hold commas, and one may occur twice: the rows are in order."""
     rows = [SentencePair(id, "x", "y", 1.0) for id in ("b , 1", "a", "a")]
     folder, values = RunFolder(tmp_path), np.array([0.1, 1e-9, 5.0])
-    folder.write_predictions(cell().name, "sts", "dev", [row.id for row in rows], values)
+    folder.write_predictions(cell().name, TASKS["sts"], "dev", [row.id for row in rows], values)
     assert folder.predictions(cell(), rows).tolist() == values.tolist()
     with pytest.raises(DataError, match=r"sts-dev-output\.csv: not the 2 rows of the data"):
         folder.predictions(cell(), rows[:2])

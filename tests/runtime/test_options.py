@@ -251,6 +251,8 @@ def test_a_flag_that_is_gone_says_so_and_what_to_do(words, capsys):
     [
         (["--old-fl", "3"], "--old-flag is gone since 1.1: use --seeds"),
         (["--device", "tpu"], "--device tpu is gone since 1.1: take cpu"),
+        (["--dev", "tpu"], "--device tpu is gone since 1.1: take cpu"),
+        (["--device", "cpu", "tpu"], "--device tpu is gone since 1.1: take cpu"),
         (["--device=tpu"], "--device tpu is gone since 1.1: take cpu"),
         (["--out"], "argument --out: expected one argument"),
     ],

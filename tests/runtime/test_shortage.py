@@ -117,3 +117,20 @@ def test_a_command_under_a_real_limit(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("error: not enough memory") and done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["nli.tsv"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize("kilobytes", [700_000, 960_000, 1_200_000])
+def test_too_little_space_for_the_libraries_is_said_at_once(kilobytes, tmp_path):
+    """With less, SciPy's OpenBLAS asks for memory without an end while it is loaded."""
+    words = f"{sys.executable} run_multitask.py --dry-run --run-dir {tmp_path}"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -v {kilobytes}; {words}"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: not enough memory: ulimit -v is {kilobytes}, and")
+    assert done.stderr.count("\n") == 1 and not done.stdout

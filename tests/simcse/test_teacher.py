@@ -147,7 +147,7 @@ def test_a_batch_of_one_is_refused(tiny_encoder, teacher_folder, sentences, tmp_
     data = single(["the cat"], tiny_encoder.tokenizer, 32)
     form = teacher_objective(teacher).form(tiny_encoder, CONFIG)
     with pytest.raises(TrainingError, match="use 2"):
-        form.check(data)
+        form.check(CONFIG, data)
 
 
 def test_the_command_learns_from_a_teacher_and_finds_the_encoder_again(

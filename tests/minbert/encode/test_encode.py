@@ -13,6 +13,7 @@ import pytest
 from encoded import columns, command, files_of, manifest, write_lines
 
 from minbert.encode import texts
+from minbert.encode.__main__ import main
 from minbert.encode.shards import write_vectors
 from minbert.encode.texts import optional, shards_of
 from runtime import files
@@ -29,14 +30,14 @@ def all_of(path: Path, column="text", id_column=None) -> list[tuple[str, str]]:
 
 
 def test_tables_and_compressed_files_are_read(tmp_path):
-    table = 'no,text\n7,"one, two"\n8,\n9,"three\nfour"\n10,five\n'
+    table = 'no,text\n7,"one, two"\n8,\n9,three\n10,five\n'
     (tmp_path / "t.csv").write_text(table)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(table.encode()))
     (tmp_path / "t.tsv").write_text("no\ttext\n 7\tone, two\n")
     (tmp_path / "t.txt.bz2").write_bytes(bz2.compress(b"one\n\n two \n"))
     (tmp_path / "t.tex").write_text("one\ttwo\n")  # text, whatever its name
-    rows = ["one, two", "three\nfour", "five"]
-    lines = [f"t.csv:{line}" for line in (2, 4, 6)]
+    rows = ["one, two", "three", "five"]
+    lines = [f"t.csv:{line}" for line in (2, 4, 5)]
     assert all_of(tmp_path / "t.csv") == list(zip(lines, rows, strict=True))
     named = list(zip(("7", "9", "10"), rows, strict=True))
     assert all_of(tmp_path / "t.csv.gz", id_column="no") == named
@@ -226,3 +227,27 @@ def test_a_command_that_is_cut_off_leaves_nothing_half_written(
     assert command(out, *words) == 0
     assert files_of(out) == whole and manifest(out)["complete"]
     assert not list(out.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("place", ["out", "some/where/out"])
+def test_a_refused_command_leaves_nothing(tiny_checkpoint, tmp_path, place, capsys):
+    """A fault beyond the first text shows only when the folder is there."""
+    (tmp_path / "table.tsv").write_text("text\tid\nthe cat\t1\nthe dog\t\n")
+    (tmp_path / "bytes.txt").write_bytes(b"the cat\n\xff\n")
+    (tmp_path / "empty").mkdir()
+    for words in (["table.tsv", "--id-column", "id"], ["bytes.txt"]):
+        for out in (tmp_path / place, tmp_path / "empty"):
+            file, *more = words
+            words_of_out = ["--out", str(out), "--backbone", str(tiny_checkpoint)]
+            assert main([str(tmp_path / file), *more, *words_of_out]) == 2
+            assert capsys.readouterr().err.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"table.tsv", "bytes.txt", "empty"}
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_what_was_encoded_before_a_fault_is_kept(tiny_checkpoint, tmp_path):
+    (tmp_path / "bytes.txt").write_bytes(b"the cat\nthe dog\n\xff\n")
+    words = ["--out", str(tmp_path / "out"), "--backbone", str(tiny_checkpoint)]
+    assert main([str(tmp_path / "bytes.txt"), "--shard-rows", "1", *words]) == 2
+    assert (tmp_path / "out" / "manifest.json").is_file()
+    assert list((tmp_path / "out" / "vectors").iterdir())
