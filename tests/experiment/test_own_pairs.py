@@ -1,8 +1,10 @@
 """A table of the user's own, from --pairs to page, predictions and export; settings of it."""
 
 import json
+import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,13 @@ import toy_runs
 from conftest import toy_sentences
 
 import run_multitask
+from assignment.__main__ import main as assignment_main
 from data.examples import DataError
-from data.locate import data_folder
-from data.tasks import TASKS, read_task
+from data.tasks import TASKS
 from experiment.settings import Settings, parse_options
 from heads.__main__ import main as heads_main
+from minbert.encode.__main__ import main as encode_main
+from report.__main__ import main as report_main
 from report.compare import compare
 from report.costs import measure_run
 from report.page.write import write_page
@@ -126,51 +130,30 @@ def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
     assert "Chosen on 20 pairs" in capsys.readouterr().out
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readmes_commands_go_from_a_table_to_an_index(tmp_path, monkeypatch, capsys):
-    block = README.split("<!-- own pairs -->\n```bash\n")[1].split("```")[0]
-    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
-    assert len(lines) == 5
+def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
+    blocks = re.findall(r"<!-- runs as pasted: [^\n]* -->\n```bash\n(.*?)```", README, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(blocks) == 2 and len(lines) > 8
     monkeypatch.chdir(tmp_path)
-    pairs = read_task(data_folder("bundled"), "para").train[:300]
-    rows = [f"{pair.text_a}\t{pair.text_b}\t{pair.label:g}" for pair in pairs]
-    Path("pairs.tsv").write_text("\n".join(["question1\tquestion2\tis_duplicate", *rows]) + "\n")
-    Path("new.tsv").write_text("question1\tquestion2\nA kite?\tA red kite?\n")
-    Path("sentences.txt").write_text("\n".join(pair.text_a for pair in pairs[:20]) + "\n")
-    programs = {"heads": heads_main, "search": search_main}
-    for words in lines:
-        if words[1] == "-m":
+    Path("data").symlink_to(ROOT / "data")
+    programs = {"heads": heads_main, "search": search_main, "report": report_main}
+    programs |= {"minbert.encode": encode_main, "assignment": assignment_main}
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[0] != "python":
+            subprocess.run(["bash", "-c", line], check=True)
+        elif words[1] == "-m":
             assert programs[words[2]](words[3:]) == 0, words
         else:
             assert run_multitask.main([*words[2:], "--cost-seconds", "0.1"]) == 0
-    assert "300 pairs, label 'is_duplicate' with" in capsys.readouterr().out
-    assert Path("predicted.tsv").read_text().startswith("id\tis_duplicate\tprobability\n2\t")
-    assert Path("my-index").is_dir() and Path("my-encoder/modules.json").is_file()
-
-
-def test_a_run_of_pairs_re_ranks_by_any_name_of_its_cells(
-    own_run, tiny_checkpoint, tmp_path, capsys
-):
-    task, _path, run, _ = own_run
-    (tmp_path / "texts").write_text("".join(f"{text}\n" for text in toy_sentences(9)))
-    index = str(tmp_path / "index")
-    words = ["index", str(tmp_path / "texts"), "--out", index, "--backbone", str(tiny_checkpoint)]
-    assert search_main(words) == 0
-    cross = [path.stem for path in run.glob("heads/*-cross-*")]
-    for cell in ([], ["--cell", task], *(["--cell", name] for name in cross)):
-        capsys.readouterr()
-        code = search_main(["query", index, "a cat", "--json", "--rerank", str(run), *cell])
-        said = capsys.readouterr()
-        if task == "classes":
-            assert code == 2 and "predicts classes, which have no order to rank by" in said.err
-        else:
-            scores = [hit["score"] for hit in json.loads(said.out)["hits"]]
-            assert code == 0 and scores == sorted(scores, reverse=True)
-            assert f"-{task}-cross-" in said.err
-    assert search_main(["query", index, "a cat", "--rerank", str(run), "--cell", "sts"]) == 2
-    assert f"no finished cell 'sts'; it has {task}" in capsys.readouterr().err
+    printed = capfd.readouterr().out
+    assert "1000 pairs, label is_duplicate with" in printed and "id\tis_duplicate\tprob" in printed
+    assert "A kite in the wind." in printed  # what the query finds
+    assert Path("my-encoder/modules.json").is_file() and Path("vectors").is_dir()
 
 
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):
