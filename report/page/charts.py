@@ -44,8 +44,9 @@ def difference_figure(run: FinishedRun) -> Figure | None:
     return draw(
         "differences",
         "Differences",
-        "Lines are 95% confidence intervals. Filled: significant. Hollow: not significant.",
-        None,  # the table of comparisons has these numbers
+        "Lines are confidence intervals at the level of the decision, which the table of "
+        "comparisons states. Filled: significant. Hollow: not significant.",
+        None,  # that table has the numbers
         partial(_paint_differences, rows=rows),
         height=ROW * len(rows) + AROUND,
     )

@@ -87,6 +87,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         DataError: the run's costs are damaged.
     """
     headline, paragraphs = answer(run.cells, run.judged, run.learning)
+    # The last sentence of a headline may be advice, which is set smaller.
+    headline, use, advice = headline.partition("Use the ")
     config = dict(run.config)
     words = config.pop("command", None)
     seeds = sorted({cell.seed for cell in run.cells})
@@ -102,7 +104,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
             f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
             f"heads {len({cell.name for cell in run.cells})}",
         ],
-        "headline": headline,
+        "headline": headline.strip(),
+        "advice": f"{use}{advice}",
         "paragraphs": paragraphs,
         "differences": charts.difference_figure(run),
         "simcse": charts.simcse_figures(groups),
