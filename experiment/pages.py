@@ -173,6 +173,16 @@ def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
     return shown
 
 
+def selection(header: Row, rows: list[Row], *names: str) -> list[Row]:
+    """Return the main metric by number of labels, a column for each way to choose the epochs."""
+    shown = []
+    for task, labels, encoder, *_ in rows:
+        keys = {"task": task, "train_rows": labels, "encoder": encoder}
+        ways = [those(scored(name), **keys) for name in names]
+        shown.append([task, labels, encoder, *(spread(w, main_metric(task)) for w in ways)])
+    return shown
+
+
 def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return the main metrics of encoders; NAME has baselines, or the cosines at [CLS]."""
     beside = read(name)
@@ -332,7 +342,7 @@ def _number(text: str) -> float | None:
 
 
 OF_ROWS = (
-    *(full, coverage, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
-    *(speed, growth),
+    *(full, coverage, curves, selection, systems, at_cls, carry_over, validity, shortcuts),
+    *(ablation, speed, growth),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}
