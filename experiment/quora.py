@@ -36,7 +36,7 @@ def plain(text: str) -> str:
     return text
 
 
-def rows_of(data: Path, name: str) -> list[Sequence[str]]:
+def rows_of(data: Path, name: str) -> list[list[str]]:
     """Return id, both texts and label of the rows of a file of CS224N, without its header."""
     with (data / "cs224n" / name).open(encoding="utf-8", newline="") as file:
         return [row[-4:] for row in csv.reader(file, delimiter="\t")][1:]
