@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         train = [*rows_of(options.data, "quora-train.csv"), *labelled(options.data)]
-        parts = {"train": train, "dev": rows_of(options.data, "quora-dev.csv")}
+        parts: dict[str, list[Sequence[str]]] = {
+            "train": train,
+            "dev": [*rows_of(options.data, "quora-dev.csv")],
+        }
         for part, rows in parts.items():
             with whole_file(options.out / f"quora-{part}.csv") as path:
                 with path.open("w", encoding="utf-8", newline="") as file:
