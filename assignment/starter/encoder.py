@@ -5,6 +5,7 @@ In a student's tree it is `minbert/encoder.py`.
 """
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,7 @@ class SentenceEncoder(nn.Module):
     """
 
     dtype = torch.float32
+    prompts = SimpleNamespace(default="")  # what every text would begin with
 
     def __init__(
         self, model: BertModel, tokenizer: BertTokenizer, pooling: str = "cls_before_pooler"
@@ -38,6 +40,11 @@ class SentenceEncoder(nn.Module):
         return cls(
             BertModel.from_pretrained(folder), BertTokenizer.from_pretrained(folder), pooling
         )
+
+    @property
+    def embedding_size(self) -> int:
+        """Return the number of dimensions of an embedding."""
+        return self.model.config.hidden_size
 
     @property
     def device(self) -> torch.device:
