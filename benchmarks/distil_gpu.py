@@ -1,8 +1,8 @@
-"""mini-sts on a GPU: python distil_gpu.py pilot|main|more --lots DIR ... --out DIR.
+"""mini-sts on a GPU: python distil_gpu.py pilot|main --lots DIR ... --out DIR.
 
-Sentences come as numbers of words (benchmarks/lots.py), the teacher with rounded weights. The model,
-its packed batches, the loss of a distillation and that of supervised SimCSE are the project's; here
-are the loop, whose rate falls with the clock, and batches that are put together on the GPU.
+Sentences come as numbers of words (benchmarks/lots.py), the teacher with rounded weights. The
+model, its packed batches, the loss of a distillation and that of supervised SimCSE are the
+project's; here are the loop, whose rate falls with the clock, and batches put together on the GPU.
 
 Legend: n texts of the pool, W words of all sentences, P pieces of all words, B texts of a batch,
 T tokens of a batch, H the student's hidden_size, D the teacher's.
@@ -14,6 +14,7 @@ import csv
 import json
 import lzma
 import time
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from torch import Tensor, nn
 from minbert.checkpoint import write_tensors
 from minbert.config import BertConfig
 from minbert.fast.attention import SelfAttention
+from minbert.fast.switch import accelerate
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
@@ -105,7 +107,7 @@ def use_attention() -> None:
             for a, b in zip(*results, strict=True):
                 assert (a - b).abs().max() < 0.1, (a - b).abs().max().item()
         FLASH = True
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         say(flash=f"not used: {type(error).__name__}: {error}"[:300])
     say(flash=FLASH)
 
@@ -247,15 +249,14 @@ def pack_texts(tokenizer: BertTokenizer, texts: list[str]) -> PackedBatch:
 def read_teacher(lot: Path) -> BertModel:
     """Return the teacher: numbers of 16 bits in two planes, rows times their step."""
     about = json.loads((lot / "teacher.json").read_text())
-    planes = np.frombuffer(lzma.decompress((lot / "teacher.xz").read_bytes()), np.uint8)
-    half = about["numbers"]
-    whole = planes[:half].astype(np.uint16) | planes[half : 2 * half].astype(np.uint16) << 8
-    whole = whole.view(np.int16)
-    floats = planes[2 * half :].view(np.float32)
-    config = lot / "teacher-config.json"
-    model = BertModel(
-        BertConfig.from_dict(json.loads(config.read_text()), config), True
+    low, high = (
+        np.frombuffer(zlib.decompress((lot / f"teacher-{name}.z").read_bytes()), np.int8)
+        for name in ("low", "high")
     )
+    whole = low.astype(np.int16) + (high.astype(np.int16) << 8)
+    floats = np.load(lot / "teacher-floats.npy")
+    config = lot / "teacher-config.json"
+    model = BertModel(BertConfig.from_dict(json.loads(config.read_text()), config), True)
     state = {}
     at = on = 0
     for name, shape in about["tensors"]:
@@ -270,7 +271,7 @@ def read_teacher(lot: Path) -> BertModel:
             on += size
         state[name] = torch.from_numpy(value)
     model.load_state_dict(state)
-    return model.eval()
+    return accelerate(model).eval()
 
 
 @torch.no_grad()
@@ -325,6 +326,9 @@ class Student:
     pieces: Pieces
 
 
+PIECES: dict[bool, Pieces] = {}  # of the small and the large vocabulary
+
+
 def first_student(pool: Pool, folder: Path, lot: Path, layers: int, wide: bool) -> Student:
     """Return mini-sts, or it with more layers and the larger vocabulary."""
     model = BertModel.from_pretrained(folder)
@@ -355,11 +359,11 @@ def first_student(pool: Pool, folder: Path, lot: Path, layers: int, wide: bool) 
             state["embeddings.word_embeddings.weight"] = torch.cat([word, torch.stack(means)])
         model = BertModel(more, "pooler.dense.weight" in state)
         model.load_state_dict(state)
-    from minbert.fast.switch import accelerate
-
     model = accelerate(model).to(ON)
     set_dropout(model)
-    return Student(model, tokenizer, Pieces(pool, tokenizer))
+    if wide not in PIECES:
+        PIECES[wide] = Pieces(pool, tokenizer)
+    return Student(model, tokenizer, PIECES[wide])
 
 
 def set_dropout(model: nn.Module) -> None:
@@ -385,12 +389,12 @@ class Dev:
         self.names = [row[0] for row in rows]
         self.gold = np.array([float(row[1]) for row in rows])
         self.texts = [row[2] for row in rows] + [row[3] for row in rows]
-        self.packed: dict[int, PackedBatch] = {}
+        self.packed: dict[int, PackedBatch] = {}  # by the size of a vocabulary
 
     @torch.no_grad()
     def scores(self, student: Student, fast: bool = True) -> dict[str, float]:
         """Return both Spearman correlations and their mean."""
-        key = id(student.tokenizer)
+        key = student.tokenizer.vocab_size
         if key not in self.packed:
             self.packed[key] = pack_texts(student.tokenizer, self.texts)
         vectors = F.normalize(embed(student.model, self.packed[key], fast), dim=1)
@@ -442,7 +446,7 @@ def loss_of(made: Tensor, mapped: Tensor, targets: Tensor, s: Settings) -> tuple
     return loss, same
 
 
-def batches(pool: Pool, s: Settings, seed: int):  # noqa: ANN201
+def batches(pool: Pool, s: Settings, seed: int):
     """Yield rows of the pool without end, epoch by epoch."""
     draw = np.random.default_rng(seed)
     kinds = pool.kinds
@@ -472,8 +476,12 @@ def fit_map(student: Student, pool: Pool, width: int) -> nn.Linear:
     layer = nn.Linear(student.model.config.hidden_size, width).to(ON)
     rows = np.random.default_rng(0).permutation(len(pool))[:20000]
     with torch.no_grad():
-        x = torch.cat([embed(student.model, student.pieces.batch(r), True) for r in np.split(
-            rows, range(4096, len(rows), 4096))])
+        x = torch.cat(
+            [
+                embed(student.model, student.pieces.batch(r), True)
+                for r in np.split(rows, range(4096, len(rows), 4096))
+            ]
+        )
         assert pool.targets is not None
         y = pool.targets[torch.from_numpy(rows).to(ON)].float()
         x = F.normalize(x, dim=1)
@@ -534,7 +542,7 @@ def distil(student: Student, pool: Pool, dev: Dev, s: Settings, name: str, seed:
     report(student, dev, name, step, seen, began, sums / max(counted, 1), 0.0)
 
 
-def report(  # noqa: PLR0913
+def report(
     student: Student,
     dev: Dev,
     name: str,
@@ -580,6 +588,8 @@ def contrast(student: Student, dev: Dev, lot: Path, rates: list[float], name: st
             model.train()
             optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0)
             steps = len(rows) // size
+            if not steps:
+                continue
             order = np.random.default_rng(42).permutation(len(rows))
             for step in range(steps):
                 part = min(step / max(1, steps // 10) + 1e-2, 1 - step / steps, 1.0)
@@ -665,9 +675,12 @@ def long_runs(pool: Pool, dev: Dev, options: argparse.Namespace, chosen: dict[st
         distil(student, pool, dev, s, name, 100 + number)
         torch.save(student.model.state_dict(), options.keep / f"{name.removesuffix('m')}.pt")
         save(student, options.out, f"{name}-distilled")
-        best = contrast(student, dev, options.lots[0], options.rates, name)
-        save(student, options.out, f"{name}-tuned")
-        say(run=name, final=best)
+        try:
+            best = contrast(student, dev, options.lots[0], options.rates, name)
+            save(student, options.out, f"{name}-tuned")
+            say(run=name, final=best)
+        except RuntimeError as error:
+            say(run=name, failed=str(error)[:300])
 
 
 def main() -> None:

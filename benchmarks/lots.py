@@ -6,26 +6,23 @@ steps, a 64th of a row's root mean square each.
 """
 
 import argparse
-import csv
 import json
 import lzma
 import re
 import unicodedata
+import zlib
 from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
-from minbert.tokenizer import BertTokenizer
 
 APART = re.compile(r"([^\w\s]|_)")
 ALLOWED = re.compile(r"[\x20-\x7e–—‘’“”]*\Z")
 LEAST = 4  # times that a word stands in the sentences; one with a rarer word is left out
-FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 7, "lc": 4, "lp": 0, "pb": 0,
-            "dict_size": 2**27}]
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 7, "lc": 4, "lp": 0, "pb": 0, "dict_size": 2**24}]
 
 
 def words_of(text: str) -> list[str]:
@@ -79,10 +76,15 @@ def write_teacher(model: BertModel, source: Path, out: Path) -> None:
             floats.append(steps.astype(np.float32))
         else:
             floats.append(value.ravel())
-    whole = np.concatenate(wholes).view(np.uint16)
-    planes = [(whole & 255).astype(np.uint8), (whole >> 8).astype(np.uint8)]
-    content = b"".join(plane.tobytes() for plane in planes) + np.concatenate(floats).tobytes()
-    (out / "teacher.xz").write_bytes(packed(content))
+    whole = np.concatenate(wholes)
+    # Near 0, the high byte is 0 and the low one has a sign.
+    high = (whole + 128) >> 8
+    planes = [(whole & 255).astype(np.uint8), high.astype(np.uint8)]
+    # No matches are looked for: there are none in the low bytes and far too many in the high ones.
+    for plane, strategy, name in zip(planes, (2, 3), ("low", "high"), strict=True):
+        press = zlib.compressobj(9, zlib.DEFLATED, 15, 9, strategy)
+        (out / f"teacher-{name}.z").write_bytes(press.compress(plane.tobytes()) + press.flush())
+    np.save(out / "teacher-floats.npy", np.concatenate(floats))
     about = {"numbers": len(whole), "tensors": tensors}
     (out / "teacher.json").write_text(json.dumps(about))
     (out / "teacher-config.json").write_text((source / "config.json").read_text())
@@ -150,16 +152,19 @@ def main() -> None:
         rank[order] = np.arange(len(order))
         names = list(ids)
         stream, words = rank[stream], [names[i] for i in order]
-        np.savez(saved, stream=stream, lengths=lengths, short=short,
-                 words=np.array(words, dtype=object))
+        np.savez(
+            saved, stream=stream, lengths=lengths, short=short, words=np.array(words, dtype=object)
+        )
     print(f"{short.sum():,} short, {len(lengths):,} in all, {len(words):,} words", flush=True)
 
     (first / "words.txt.xz").write_bytes(packed("\n".join(words).encode()))
     write_dev(options.data, first)
-    (first / "nli.csv.xz").write_bytes(packed((options.data / "nli/nli_for_simcse.csv").read_bytes()))
+    (first / "nli.csv.xz").write_bytes(
+        packed((options.data / "nli/nli_for_simcse.csv").read_bytes())
+    )
     write_vocabulary(words, options.mini, options.pieces, first)
     encoder = SentenceEncoder.from_pretrained(str(options.teacher), precision="float32")
-    if not (first / "teacher.xz").exists():
+    if not (first / "teacher-floats.npy").exists():
         write_teacher(encoder.model, options.teacher, first)
     starts = np.cumsum(lengths) - lengths
     draw = np.random.default_rng(0).choice(len(lengths), 200, replace=False)
@@ -170,8 +175,9 @@ def main() -> None:
     # In parts of 100,000 sentences, as many as there is room for in a lot.
     (first / "about.json").write_text(json.dumps({"short": int(short.sum())}))
     begins = range(0, len(lengths), 100_000)
+    borders = np.append(starts, len(stream))
     jobs = [
-        (stream[starts[b] : (starts[b : b + 100_001])[-1]], lengths[b : b + 100_000])
+        (stream[borders[b] : (borders[b : b + 100_001])[-1]], lengths[b : b + 100_000])
         for b in begins
     ]
     lots = zip((first, second), options.mb, strict=True)
