@@ -84,7 +84,7 @@ def test_a_bag_is_a_sentence_with_itself_and_seven_others(tiny_encoder):
     assert not (others == own[:, None]).any() and set(others.ravel()) == set(own.tolist())
     again = bags(iter(toy_sentences(10)), tiny_encoder.tokenizer, 32)
     assert np.array_equal(data.rows, again.rows)
-    with pytest.raises(DataError, match="two or more"):
+    with pytest.raises(DataError, match="give a file with more"):
         bags(["the cat"], tiny_encoder.tokenizer, 32)
 
 

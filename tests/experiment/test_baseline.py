@@ -11,7 +11,15 @@ from experiment.settings import Settings, parse_options
 from report.judging import from_json
 
 # As a user types it: no encoder, no --no-baseline.
-DEFAULT = [*SMALL[: SMALL.index("--encoder")], "--precision", "float32", "--pooling", "avg"]
+DEFAULT = [
+    *SMALL[: SMALL.index("--encoder")],
+    "--precision",
+    "float32",
+    "--pooling",
+    "avg",
+    "--select",
+    "dev",
+]
 
 
 @pytest.fixture(scope="module")
