@@ -150,7 +150,8 @@ def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
         else:
             assert run_multitask.main([*words[2:], "--cost-seconds", "0.1"]) == 0
     printed = capfd.readouterr().out
-    assert "pairs, label is_duplicate with" in printed and "id\tis_duplicate\tprob" in printed
+    assert "label 'is_duplicate' with" in printed, printed
+    assert "\tprobability\n" in printed, printed
     assert "A kite in the wind." in printed  # what the query finds
     assert Path("my-encoder/modules.json").is_file() and Path("vectors").is_dir()
 
