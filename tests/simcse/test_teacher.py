@@ -146,7 +146,7 @@ def test_a_batch_of_one_is_refused(tiny_encoder, teacher_folder, sentences, tmp_
     teacher = Teacher(teacher_folder, tmp_path / "cache", "cpu", "float32")
     data = single(["the cat"], tiny_encoder.tokenizer, 32)
     form = teacher_objective(teacher).form(tiny_encoder, CONFIG)
-    with pytest.raises(TrainingError, match="use 2"):
+    with pytest.raises(TrainingError, match="give a file with more"):
         form.check(CONFIG, data)
 
 
