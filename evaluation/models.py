@@ -30,6 +30,7 @@ from data.trained_on import note_file
 from evaluation.metrics import labels_of, task_metrics
 from evaluation.options import EvaluationOptions
 from evaluation.suites.measured import Entailment, Model
+from evaluation.suites.results import COLUMNS
 from evaluation.suites.sts import selection_score
 from heads.config import head_config
 from heads.features import BiFeatures, Item
@@ -147,6 +148,17 @@ def check_sources(options: EvaluationOptions) -> None:
     for target in (options.json, options.csv):
         if target and target.is_dir():
             raise DataError(f"{target}: is a folder; name a file")
+        if target and target.is_file() and not _is_results(target):
+            for name in options.data:
+                if target.resolve().is_relative_to(data_folder(name).resolve()):
+                    raise DataError(f"{target}: a file of --data {name}; name another output")
+
+
+def _is_results(path: Path) -> bool:
+    """Return whether an earlier call wrote this file, which may be written again."""
+    with path.open("rb") as file:
+        beginning = file.read(100)
+    return beginning.startswith((",".join(COLUMNS[:3]).encode(), b'{\n "options"'))
 
 
 def open_encoder(name: str, options: EvaluationOptions) -> SentenceEncoder:

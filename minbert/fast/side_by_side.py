@@ -4,8 +4,11 @@ Threads that share the products of one batch wait for each other hundreds of tim
 what lies between the products gains little from a second one. Batches know nothing of each other.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 
 import numpy as np
 import torch
@@ -55,7 +58,7 @@ def embed_batches(
     After an error in `embed`, batches that were not begun are left.
     """
     threads = torch.get_num_threads()
-    at_once = min(at_once, len(batches))
+    at_once = max(1, min(at_once, len(batches)))
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -65,12 +68,29 @@ def embed_batches(
         torch.set_num_threads(threads // at_once)  # of this thread, and of those to come
         return work(rows)
 
-    if at_once < 2:
+    if at_once == 1 and threading.current_thread() is threading.main_thread():
         yield from zip(batches, map(work, batches), strict=True)
         return
-    pool = ThreadPoolExecutor(at_once)
+    embedded = [_kept_threads(at_once).submit(work_apart, rows) for rows in batches]
     try:
-        yield from zip(batches, pool.map(work_apart, batches), strict=True)
+        for rows, future in zip(batches, embedded, strict=True):
+            yield rows, future.result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        for future in embedded:
+            future.cancel()
+        wait(embedded)
         torch.set_num_threads(threads)
+
+
+@cache
+def _kept_threads(number: int) -> ThreadPoolExecutor:
+    """Return threads that live as long as the process.
+
+    A thread that ends gives MKL's memory back under a lock of MKL. A process forked at that moment
+    gets the lock as it is, and its first product would wait for good.
+    """
+    return ThreadPoolExecutor(number, thread_name_prefix="embed_batches")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept_threads.cache_clear)  # threads are not copied

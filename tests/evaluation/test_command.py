@@ -56,6 +56,22 @@ def value(results: list, suite: str, metric: str, model: str = "tiny", part: str
 def quiet(line: str) -> None: ...
 
 
+def test_results_never_replace_a_set(sets, tmp_path, tiny_checkpoint):
+    """A file of results that lies among the sets may be written again."""
+    folder = tmp_path / "sets"
+    shutil.copytree(sets, folder)
+    train = folder / "MRPC" / "msr_paraphrase_train.txt"
+    before = train.read_bytes()
+    asked = options(folder, tmp_path, str(tiny_checkpoint), suite=("geometry",))
+    for name in ("csv", "json"):
+        with pytest.raises(UserError, match="a file of --data"):
+            evaluate(replace(asked, **{name: train}), quiet)
+    assert train.read_bytes() == before
+    results = replace(asked, csv=folder / "results.csv", json=folder / "results.json")
+    for _ in range(2):
+        evaluate(results, quiet)
+
+
 def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoint, monkeypatch):
     monkeypatch.setattr(transfer, "FOLDS", 3)
     lines: list[str] = []
