@@ -69,6 +69,10 @@ Score = Callable[[np.ndarray], float | None]
 # on a busy machine they wait for each other.
 SHARED_WEIGHTS = 2**20
 SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
+# Steps between two saved states, each of the encoder, its moments and the best encoder so far:
+# epochs of few labels are shorter than writing one takes.
+SAVE_STEPS = 100
+SAVED = ("step", "history", "best_score", "best_state", "kept_step", "before")
 
 
 @dataclass(frozen=True)
@@ -263,7 +267,7 @@ class HeadTrainer:
         factors.append(0.0)  # after the last step
         self.schedule = LambdaLR(self.optimizer, lambda step: factors[step])
 
-        self.step = 0
+        self.step = self.saved_step = 0
         self.history: dict[str, list[dict[str, Any]]] = {task: [] for task in self.heads}
         if best_from is None and joint is None and epoch is None:
             best_from = first_end([end for end, _ in self.checks], config.least_steps)
@@ -289,6 +293,7 @@ class HeadTrainer:
         """Train to the end; leave the state of the best dev epoch in place, or the last one."""
         if resume:
             resume_trainer(self)
+            self.saved_step = self.step
         weights = sum(p.numel() for head in self.heads.values() for p in head.parameters())
         few = one_thread(not self.live and weights < SHARED_WEIGHTS)
         last = self.checks[-1][0] if self.checks else 0
@@ -412,7 +417,9 @@ class HeadTrainer:
             self.before[learnt] = {
                 split: torch.from_numpy(rows) for split, rows in self.predict_unseen(learnt).items()
             }
-        save_trainer(self, ("step", "history", "best_score", "best_state", "kept_step", "before"))
+        if last or self.step - self.saved_step >= SAVE_STEPS:
+            self.saved_step = self.step
+            save_trainer(self, SAVED)
 
 
 def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:

@@ -12,6 +12,7 @@ import torch
 from conftest import toy_sentences
 
 import run_multitask
+from heads import train
 from heads.train import HeadTrainer
 from runtime.commands import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
@@ -89,6 +90,7 @@ def test_resume_reaches_a_tuned_head_and_only_when_asked(
             raise KeyboardInterrupt
         return train_to(trainer, end, tick)
 
+    monkeypatch.setattr(train, "SAVE_STEPS", 1)
     monkeypatch.setattr(HeadTrainer, "_train_to", counted)
     assert run_multitask.main(argv) == 130
     assert run_multitask.main([*argv, *flags]) == 0

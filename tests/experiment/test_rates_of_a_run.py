@@ -7,6 +7,7 @@ import pytest
 from conftest import toy_sentences
 from toy_runs import cells_of, results, run
 
+from heads import train
 from heads.train import HeadTrainer
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
@@ -108,6 +109,7 @@ def test_an_interrupted_choice_resumes_without_its_finished_candidates(
             raise KeyboardInterrupt
         return train_to(trainer, end, tick)
 
+    monkeypatch.setattr(train, "SAVE_STEPS", 1)
     monkeypatch.setattr(HeadTrainer, "_train_to", counted)
     assert run(*words) == 130
     assert run(*words, "--resume") == 0

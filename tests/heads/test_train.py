@@ -1,5 +1,7 @@
 """A head is fitted: it learns, its encoder stays frozen or is tuned, its best epoch is kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from pairings import examples, fit, zero
 
 from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
+from heads import train
 from heads.config import HeadConfig, JointConfig
 from heads.train import HeadTask, HeadTrainer, fit_heads
 
@@ -147,6 +150,7 @@ FULL = HeadConfig(
 def test_a_killed_training_resumes_to_the_same_numbers(
     joint, tiny_checkpoint, toy_data, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr(train, "SAVE_STEPS", 1)
     tasks = ("sts",) if joint is None else ("sst", "sts", "para")
     head_tasks = [
         HeadTask(task, "bi", FULL, read_task(toy_data, task), lambda p: float(p.mean()))
@@ -184,3 +188,16 @@ def test_a_killed_training_resumes_to_the_same_numbers(
         np.testing.assert_equal(resumed.predictions, undisturbed.predictions)
         np.testing.assert_equal(resumed.before, undisturbed.before)
     assert state.is_file()  # until the results are safe
+
+
+def test_a_state_is_saved_every_so_many_steps_and_in_the_end(
+    tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    config = replace(FULL, num_epochs=6)
+    task = HeadTask("sts", "bi", config, read_task(toy_data, "sts"), lambda p: float(p.mean()))
+    per_epoch = -(-len(task.splits.train) // config.batch_size)
+    monkeypatch.setattr(train, "SAVE_STEPS", 4 * per_epoch)
+    saved = []
+    monkeypatch.setattr(train, "save_trainer", lambda trainer, names: saved.append(trainer.step))
+    fit_heads(encoder_of(tiny_checkpoint), [task], tmp_path)
+    assert saved == [4 * per_epoch, 6 * per_epoch]
