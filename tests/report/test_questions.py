@@ -175,7 +175,7 @@ def test_a_runs_cells_are_judged_by_their_files_and_the_table_has_their_interval
         )
     (tuned,) = judge_cells([replace(own, tune="full") for own in cells], splits, folder)
     assert tuned.scores("cosine_spearman") == {} and len(tuned.estimates) == 6
-    rows = results_table(cells, [judged]).splitlines()[2:]
+    rows = results_table(cells, [judged]).splitlines()[3:]
     *systems, overlap = judged.scores("pearson").values()
     for row, estimate in zip(rows, systems, strict=False):
         assert f"[{estimate.interval.low:.3f}, {estimate.interval.high:.3f}]" in row
@@ -223,7 +223,7 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
     gold = np.array([pair.label for pair in pairs])
     calls = overlap_calls("para", pairs, train)
     assert overlap.mean == (calls == gold).mean() and f"| {overlap.mean:.3f} " in row
-    assert row.split()[:6] == "| para | - | word".split()
+    assert row.startswith("| word overlap |")
     assert "word overlap, which needs no training" not in " ".join(verdict_of([judged])[1])
 
 
