@@ -15,7 +15,7 @@ from report.judging import OVERLAP, Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
-from report.verdict import verdict_of
+from report.verdict import Verdict, verdict_of
 
 WIDTH = 100
 SETTING = ("pretrain", "encoder", "tune", "features")
@@ -62,21 +62,23 @@ def verdict_text(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
 ) -> str:
     """Return the verdict as lines: the answer, then all paragraphs."""
-    headline, paragraphs = answer(cells, judged, learning)
+    headline, advice, paragraphs = answer(cells, judged, learning)
+    opening = " ".join(filter(None, [headline, advice]))
     return "\n\n".join(
         # What is set in lines stays as it is.
         words if "\n" in words else fill(words, WIDTH, break_on_hyphens=False)
-        for words in filter(None, [headline, *paragraphs])
+        for words in filter(None, [opening, *paragraphs])
     )
 
 
 def answer(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
-) -> tuple[str, list[str]]:
-    """Return the verdict, headline and paragraphs, with what curves and learning rates show."""
-    headline, paragraphs = verdict_of(judged)
+) -> Verdict:
+    """Return the verdict, with what curves and learning rates show."""
+    verdict = verdict_of(judged)
     curves = [curve.sentence() for curve in learning if curve.crossing]
-    return headline, [*paragraphs, *curves, *rate_sentences(of_most_labels(cells))]
+    rates = rate_sentences(of_most_labels(cells))
+    return verdict._replace(paragraphs=[*verdict.paragraphs, *curves, *rates])
 
 
 def differences(judged: Sequence[Judged]) -> Iterator[str]:

@@ -41,11 +41,12 @@ def place(best, estimates, comparisons=(), task="sts", split="test", **question)
 
 
 def verdict(*places) -> tuple[str, list[str]]:
-    """Return the verdict on the content of comparisons.json."""
+    """Return the verdict on the content of comparisons.json, headline and advice as one."""
     content = {"level": 0.95}
     for name in ("estimates", "comparisons", "questions"):
         content[name] = [entry for one in places for entry in one[name]]
-    return verdict_of(from_json(content))
+    headline, advice, paragraphs = verdict_of(from_json(content))
+    return " ".join(filter(None, [headline, advice])), paragraphs
 
 
 TWO = {"bi": BI, "cross": CROSS}
