@@ -147,9 +147,10 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     row["95% CI"] = shown(interval) or NOTHING
     cosines = [cell.metrics.get(COSINE) for cell in seeds]
     row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
-    row["train overlap"] = f"{statistics.mean(cell.overlap['sentences'] for cell in seeds):.1%}"
+    overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
+    row["train overlap"] = f"{overlap:.1%}"
     rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
-    row["no overlap"] = _spread(rest)
+    row["no overlap"] = _spread(rest) if overlap else NOTHING
     return row
 
 

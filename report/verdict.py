@@ -36,8 +36,10 @@ TUNING = {
 
 # What encoders say of a pair without a head.
 BARE = {"bi": "cosine similarity", "late": "MaxSim"}
+# The table of costs says from how many pairs on.
+CHEAPER = "cheaper when texts occur in several pairs"
 # Why a reader is cheaper than the dearer ones.
-CHEAPER = {
+WHY_CHEAPER = {
     "bi": "It encodes each text once and compares two vectors.",
     "late": "It encodes each text once, but a cross-encoder reads every pair.",
 }
@@ -136,7 +138,7 @@ def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
     for reader, tasks in advice.items():
         where = f" on {listed(tasks)}" if better or len(advice) > 1 else ""
         dearer = [name for name in READERS if name in readers][-1]
-        cheaper = "." if reader == dearer else f", and it is cheaper. {CHEAPER[reader]}"
+        cheaper = "." if reader == dearer else f", and it is {CHEAPER}. {WHY_CHEAPER[reader]}"
         uses.append(f"Use the {READERS[reader]}{where}: no other is significantly better{cheaper}")
     return " ".join(words), " ".join(uses)
 

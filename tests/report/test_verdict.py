@@ -3,7 +3,7 @@
 import pytest
 
 from report.judging import from_json
-from report.verdict import CONSTANT, verdict_of
+from report.verdict import CHEAPER, CONSTANT, verdict_of
 
 BI, LATE, CROSS = (f"none-{reader}-frozen" for reader in ("bi", "late", "cross"))
 SUP_BI, SUP_CROSS = "sup-bi-frozen", "sup-cross-frozen"
@@ -55,8 +55,8 @@ BOTH = [scored(BI, 0.75), scored(CROSS, 0.7)]
 ALL = [*BOTH, scored(LATE, 0.8)]
 AHEAD = versus(BI, CROSS, 0.05, (0.04, 0.06), 0.0001)
 EVEN = versus(BI, CROSS, 0.001, (-0.008, 0.01), 0.7, findable=0.013)
-CHEAPER = "It encodes each text once and compares two vectors."
-USE_BI = f"no other is significantly better, and it is cheaper. {CHEAPER}"
+WHY = "It encodes each text once and compares two vectors."
+USE_BI = f"no other is significantly better, and it is {CHEAPER}. {WHY}"
 UNDECIDED = (
     "No significant difference between the bi-encoder and the cross-encoder. Use the bi-encoder: "
     f"{USE_BI}"
