@@ -121,7 +121,8 @@ def test_three_readers_are_compared_two_by_two():
     )
     assert answer == (
         "The late-interaction encoder is significantly better than the bi-encoder on STS. Use the "
-        "late-interaction encoder on STS: no other is significantly better, and it is cheaper. It "
+        "late-interaction encoder on STS: no other is significantly better, and it is "
+        "cheaper when texts occur in several pairs. It "
         "encodes each text once, but a cross-encoder reads every pair."
     )
     assert paragraph == (
@@ -248,15 +249,16 @@ CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detecti
             "The late-interaction encoder is significantly better than the bi-encoder on STS. The "
             "cross-encoder is significantly better than the bi-encoder on STS. No significant "
             "difference on paraphrase detection. Use the late-interaction encoder on STS: no other "
-            "is significantly better, and it is cheaper. It encodes each text once, but a "
-            "cross-encoder reads every pair. Use the bi-encoder on paraphrase detection: "
+            "is significantly better, and it is cheaper when texts occur in several pairs. It "
+            "encodes each text once, but a cross-encoder reads every pair. Use the bi-encoder on paraphrase detection: "
             f"{USE_BI}",
         ),
         (
             [place({"late": LATE, "cross": CROSS}, ALL)],
             "No significant difference between the late-interaction encoder and the cross-encoder. "
             "Use the late-interaction encoder: no other is significantly better, and it is "
-            "cheaper. It encodes each text once, but a cross-encoder reads every pair.",
+            "cheaper when texts occur in several pairs. It encodes each text once, but a "
+            "cross-encoder reads every pair.",
         ),
         ([], ""),
     ],
