@@ -250,7 +250,8 @@ CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detecti
             "cross-encoder is significantly better than the bi-encoder on STS. No significant "
             "difference on paraphrase detection. Use the late-interaction encoder on STS: no other "
             "is significantly better, and it is cheaper when texts occur in several pairs. It "
-            "encodes each text once, but a cross-encoder reads every pair. Use the bi-encoder on paraphrase detection: "
+            "encodes each text once, but a cross-encoder reads every pair. Use the bi-encoder on "
+            "paraphrase detection: "
             f"{USE_BI}",
         ),
         (
