@@ -106,10 +106,11 @@ def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> list
     if not head.tries:
         return []
     cell, train = head.cell, train_examples(head.cell, splits.train)
-    # Frozen features are read once, whatever is tried; an encoder that is tuned reads in each try.
-    most = None if cell.tune == "frozen" else MOST_TO_TRY
     scored = [*splits.dev, *splits.test]
-    parts = parts_of(train, scored, cell.seed, _has_classes(cell), most)
+    if cell.tune == "frozen":
+        parts = parts_of(train, scored, cell.seed, _has_classes(cell))
+    else:  # which reads in each trial: one at each rate, and not on all rows
+        parts = parts_of(train, scored, cell.seed, _has_classes(cell), MOST_TO_TRY)[:1]
     if not parts and named and head.rates:
         few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
         raise UserError(f"--rates: {few}, dev and test to choose by; give one rate")

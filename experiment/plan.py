@@ -123,7 +123,6 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
     rates: tuple[float, ...] = ()
-    trials = 1
     named = bool(settings.rates)
     stage = next(stage for stage in inputs.stages if not stage.baseline)
     for training in stage.trainings:
@@ -135,7 +134,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
                 how = f"{len(parts[0][0]):,} rows{'' if cell.tune == 'frozen' else ' (tuned)'}"
                 how = f"trained on {how}" if len(parts) == 1 else f"{len(parts)} trials on {how}"
                 sizes[f"{where}: {how}, {chosen_by:,} others choose"] = None
-                rates, trials = head.rates or rates, max(trials, len(parts))
+                rates = head.rates or rates
             elif head.tries:
                 few = "too few rows share no text with the others; the last epoch is kept"
                 sizes[f"{where}: {few}"] = None
