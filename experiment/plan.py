@@ -143,9 +143,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     lines = [f"epochs    {SELECTED[settings.select]}"]
     if rates:
         words = " ".join(map(shown_value, rates))
-        lines.append(
-            f"rates     {words}: {trials * len(rates)} trainings before that of a tuned cell"
-        )
+        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
     return [*lines, *sizes, *_too_high(inputs, given)]
 
 

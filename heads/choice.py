@@ -3,10 +3,10 @@
 A score is honest only if nothing was chosen by the rows that it is measured on. So a part of train
 is held out that shares no text with the rest, or with dev and test. A trial trains on the rest and
 is scored on the part after every epoch. With few labels a frozen encoder has several trials, each
-with another part held out, and the mean of their scores counts. The best epoch wins, and of several encoder rates the best
-rate. Then the head is trained anew on all of train, with the same schedule, up to that epoch. All
-readers, frozen or tuned, follow this rule. The trials also predict their parts, which is what the
-thresholds of a paraphrase head are chosen by.
+with another part held out, and the mean of their scores counts. The best epoch wins, and of several
+encoder rates the best rate. Then the head is trained anew on all of train, with the same schedule,
+up to that epoch. All readers, frozen or tuned, follow this rule. The trials also predict their
+parts, which is what the thresholds of a paraphrase head are chosen by.
 """
 
 import json
