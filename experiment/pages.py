@@ -262,7 +262,7 @@ def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
     edits = float(cells["test rows with an edit of train"]["value"])
     pair = [f"{float(same[side]):.3f}".lstrip("0") for side in ("value", "chance")]
     values = [f"{float(cell['value']):.3f}" for cell in list(cells.values())[:5]]
-    shown = [*values, " / ".join(pair), f"{100 * edits:.1f} %"]
+    shown = [*values, " / ".join(pair), f"{edits:.1%}"]
     return [[*row[:-1], value] for row, value in zip(rows, shown, strict=True)]
 
 
