@@ -175,7 +175,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
-    # A part of train chooses the epochs, and the rate of an encoder that is tuned.
+    # Parts of train choose the epochs, and the rate of an encoder that is tuned.
     splits = opened.inputs.splits
     named = bool(settings.rates)
     # Dev decides where no number of epochs is given.
@@ -186,7 +186,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         chosen = choose(
             tuned.encoder,
             head_tasks,
-            [part for part in parts if part],
+            parts,
             heads[0].rates,
             score_on=score_on,
             joint=training.joint,

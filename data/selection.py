@@ -13,6 +13,8 @@ MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in s
 # Trials of tuned encoders are fitted on at most so many rows, to stay affordable.
 MOST_TO_TRY = 4000
 FEWEST_TO_CHOOSE = 20
+# Rows that are enough to choose by, and the trials that hold out so many of few.
+ENOUGH, MOST_TRIALS = 200, 5
 
 
 def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> list[SentencePair]:
@@ -57,13 +59,14 @@ def parts_of(
     seed: int,
     classes: bool,
     most: int | None = None,
-) -> Parts | None:
-    """Return the rows of train that trials are fitted on, and those that they are scored on.
+) -> list[Parts]:
+    """Return, for each trial, the rows of train to fit it on and the rows to score it on.
 
     To score on: a fifth, at most 1,000, drawn in whole groups of examples that texts tie together.
     It shares no text with the rest, nor with what is `scored` in the end (dev and test); a group
-    that has no room any more stays with the rest. None if there are fewer than 20 such rows: too
-    few to choose by.
+    that has no room any more stays with the rest. A fifth of a few hundred rows is too few to
+    choose well by: further trials hold out others, up to five in all, until ENOUGH rows choose
+    together. [] if there are fewer than 20 such rows.
 
     Args:
         examples: train.
@@ -77,16 +80,21 @@ def parts_of(
     sizes = np.bincount(groups)
     closed = np.zeros(len(sizes), bool)  # groups with a text that is scored in the end
     closed[groups[overlap(examples, seen).shared]] = True
-    held_out = np.zeros(len(sizes), bool)
-    room = min(MOST, len(examples) // 5)
-    for group in np.random.default_rng([seed, len(examples)]).permutation(len(sizes)):
-        if sizes[group] <= room and not closed[group]:
-            held_out[group] = True
-            room -= sizes[group]
-    chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
-    if len(chosen_by) < FEWEST_TO_CHOOSE:
-        return None
-    if most is not None and most < len(others):
-        rest = [examples[row] for row in others.tolist()]
-        others = others[nested_rows(rest, most, seed, classes)]
-    return others, chosen_by
+    order = np.random.default_rng([seed, len(examples)]).permutation(len(sizes))
+    parts: list[Parts] = []
+    while len(parts) < MOST_TRIALS and sum(len(held_out) for _, held_out in parts) < ENOUGH:
+        held_out = np.zeros(len(sizes), bool)
+        room = min(MOST, len(examples) // MOST_TRIALS)
+        for group in order:
+            if sizes[group] <= room and not closed[group]:
+                held_out[group] = True
+                room -= sizes[group]
+        chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
+        if len(chosen_by) < FEWEST_TO_CHOOSE:
+            break
+        closed |= held_out  # each row chooses once
+        if most is not None and most < len(others):
+            rest = [examples[row] for row in others.tolist()]
+            others = others[nested_rows(rest, most, seed, classes)]
+        parts.append((others, chosen_by))
+    return parts

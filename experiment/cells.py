@@ -95,22 +95,22 @@ def train_rows(cell: Coordinates, labelled: list[Any]) -> np.ndarray:
     return nested_rows(labelled, int(cell.train_rows), cell.seed, _has_classes(cell))
 
 
-def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> Parts | None:
-    """Return which rows of a head's train examples trials are fitted on, and which choose.
+def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> list[Parts]:
+    """Return which rows of a head's train examples each trial is fitted on, and which choose.
 
-    None where no trial is asked for, or too few rows share no text with the rest, dev and test.
+    [] where no trial is asked for, or too few rows share no text with the rest, dev and test.
 
     Raises:
         UserError: too little to choose by, for rates that the user has `named`.
     """
     if not head.tries:
-        return None
+        return []
     cell, train = head.cell, train_examples(head.cell, splits.train)
     # Frozen features are read once, whatever is tried; an encoder that is tuned reads in each try.
     most = None if cell.tune == "frozen" else MOST_TO_TRY
     scored = [*splits.dev, *splits.test]
     parts = parts_of(train, scored, cell.seed, _has_classes(cell), most)
-    if parts is None and named and head.rates:
+    if not parts and named and head.rates:
         few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
         raise UserError(f"--rates: {few}, dev and test to choose by; give one rate")
     return parts
@@ -256,7 +256,7 @@ def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
     if cell.tune == "none":
         scored_rows = [*splits.dev, *splits.test]
         parts = parts_of(splits.train, scored_rows, cell.seed, _has_classes(cell))
-        return [splits.train[row] for row in parts[1].tolist()] if parts else []
+        return [splits.train[row] for _, held_out in parts for row in held_out.tolist()]
     return result.chosen.held_out if result.chosen else []
 
 

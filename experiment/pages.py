@@ -152,19 +152,19 @@ def full(header: Row, rows: list[Row], name: str) -> list[Row]:
     return shown
 
 
-def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
-    """Return the main metric by number of labels.
+def curves(header: Row, rows: list[Row], task: str, *names: str) -> list[Row]:
+    """Return a task's main metric by number of labels.
 
     A reader such as `late, no head` has Spearman's rho of its cosine or MaxSim.
     """
-    cells = scored(*names)
+    cells = those(scored(*names), task=task)
     shown = []
-    for task, tune, encoder, *_ in rows:
+    for backbone, tune, encoder, *_ in rows:
         reader = encoder.removesuffix(", no head")
         column = "cosine_spearman" if encoder != reader else main_metric(task)
-        curve = those(cells, task=task, tune=tune, encoder=reader)
+        curve = those(cells, backbone=backbone, tune=tune, encoder=reader)
         points = [those(curve, train_rows=size.replace(",", "")) for size in header[3:]]
-        shown.append([task, tune, encoder, *(spread(p, column) for p in points)])
+        shown.append([backbone, tune, encoder, *(spread(p, column) for p in points)])
     return shown
 
 

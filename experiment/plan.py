@@ -123,6 +123,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
     rates: tuple[float, ...] = ()
+    trials = 1
     named = bool(settings.rates)
     stage = next(stage for stage in inputs.stages if not stage.baseline)
     for training in stage.trainings:
@@ -130,10 +131,11 @@ def choice_in_words(inputs: Inputs) -> list[str]:
             cell = head.cell
             where = f"          {cell.task}{cell.few}"
             if parts := parts_to_try(head, inputs.splits[cell.task], named):
-                fit, chosen_by = map(len, parts)
-                how = "" if cell.tune == "frozen" else " (tuned)"
-                sizes[f"{where}: trained on {fit:,} rows{how}, {chosen_by:,} others choose"] = None
-                rates = head.rates or rates
+                chosen_by = sum(len(held_out) for _, held_out in parts)
+                how = f"{len(parts[0][0]):,} rows{'' if cell.tune == 'frozen' else ' (tuned)'}"
+                how = f"trained on {how}" if len(parts) == 1 else f"{len(parts)} trials on {how}"
+                sizes[f"{where}: {how}, {chosen_by:,} others choose"] = None
+                rates, trials = head.rates or rates, max(trials, len(parts))
             elif head.tries:
                 few = "too few rows share no text with the others; the last epoch is kept"
                 sizes[f"{where}: {few}"] = None
@@ -142,7 +144,9 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     lines = [f"epochs    {SELECTED[settings.select]}"]
     if rates:
         words = " ".join(map(shown_value, rates))
-        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
+        lines.append(
+            f"rates     {words}: {trials * len(rates)} trainings before that of a tuned cell"
+        )
     return [*lines, *sizes, *_too_high(inputs, given)]
 
 

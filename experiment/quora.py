@@ -8,12 +8,13 @@ quora-train.csv, with the pairs of both files, and quora-dev.csv, for `--data`.
 import csv
 import re
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.commands import begin, exit_code
 from runtime.files import whole_file
+from runtime.options import option, parse
 
 COLUMNS = ("id", "sentence1", "sentence2", "is_duplicate")
 # In order: what the Treebank writes, and what it stands for.
@@ -27,6 +28,16 @@ PLAIN = (
     (r"\b([Cc])an not\b", r"\1annot"),
     (r'" ([^"]*?) "', r'"\1"'),
 )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    data: Path = option(
+        help="the folder of public data", flag="data", metavar="DATA", required=True
+    )
+    out: Path = option(help="to write into", metavar="FOLDER", required=True)
 
 
 def plain(text: str) -> str:
@@ -52,10 +63,7 @@ def labelled(data: Path) -> Iterable[Sequence[str]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the folder that a command line names; return the exit code."""
-    parser = ArgumentParser(prog="python -m experiment.quora", description=__doc__)
-    parser.add_argument("data", type=Path, metavar="DATA", help="the folder of public data")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="to write into")
-    options = parser.parse_args(argv)
+    options = parse(Options, argv, prog="python -m experiment.quora", description=__doc__)
 
     def work() -> None:
         train = [*rows_of(options.data, "quora-train.csv"), *labelled(options.data)]

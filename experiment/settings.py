@@ -161,9 +161,9 @@ class Settings:
     seed: int = option(42, "the first seed", least=0, most=LAST_SEED, rare=True)
 
     backbone: str = option(
-        "mini",
+        "",
         "mini or mini-sts (included), a local folder, or a Hugging Face model ID such as "
-        "bert-base-uncased",
+        "bert-base-uncased (default: mini, which shows what SimCSE does; with --pairs mini-sts)",
         metavar="NAME",
         group="model and data",
     )
@@ -395,8 +395,10 @@ class Settings:
         return differing
 
     def _check_data(self) -> None:
-        """Fill in the tasks of a folder; raise UserError for data that is named badly, or twice."""
+        """Fill in encoder and tasks; raise UserError for data that is named badly, or twice."""
         (self._check_pairs if self.pairs else self._check_folder)()
+        if not self.backbone:
+            object.__setattr__(self, "backbone", "mini-sts" if self.pairs else "mini")
         if (self.teacher is None) == ("teacher" in self.pretrain):
             raise UserError(
                 "--pretrain teacher: name the encoder to learn from with --teacher"

@@ -2,9 +2,10 @@
 
 A score is honest only if nothing was chosen by the rows that it is measured on. So a part of train
 is held out that shares no text with the rest, or with dev and test. A trial trains on the rest and
-is scored on the part after every epoch. The best epoch wins, and of several encoder rates the best
+is scored on the part after every epoch. Few labels have several trials, each with another part held
+out, and the mean of their scores counts. The best epoch wins, and of several encoder rates the best
 rate. Then the head is trained anew on all of train, with the same schedule, up to that epoch. All
-readers, frozen or tuned, follow this rule. The trial also predicts the part, which is what the
+readers, frozen or tuned, follow this rule. The trials also predict their parts, which is what the
 thresholds of a paraphrase head are chosen by.
 """
 
@@ -38,7 +39,7 @@ SOFT = "{}-soft.npy"  # by task
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial: the encoder's rate, the score after every epoch, and the best of them."""
+    """What was tried at a rate: the mean score of the trials after every epoch, and the best."""
 
     rate: float  # 0 for a frozen encoder
     score: float | None
@@ -55,14 +56,14 @@ class Choice:
     score: float | None  # of the winner, on the rows that chose it
     tried: list[Tried]
     rows: int  # that each trial was trained on
-    chosen_by: int  # rows
+    chosen_by: int  # rows, those of all trials together
     seconds: float
     chosen_on: str = "train"
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen for a head, and what the winning trial predicts of the rows that chose it."""
+    """What was chosen for a head, and what the winning trials predict of the rows that chose it."""
 
     choice: Choice
     held_out: list[Example]  # M of train
@@ -93,7 +94,7 @@ def trial_of(head_task: HeadTask, parts: Parts, score_on: ScoreOn) -> HeadTask:
 def choose(
     encoder: SentenceEncoder,
     head_tasks: Sequence[HeadTask],
-    parts: Sequence[Parts],
+    parts: Sequence[Sequence[Parts]],
     rates: tuple[float, ...] = (),
     *,
     score_on: ScoreOn,
@@ -108,7 +109,7 @@ def choose(
         encoder: stays as it is; a tuned one is copied.
         head_tasks: one, or those of a joint training, as they are trained afterwards; those on a
             frozen encoder with their inputs.
-        parts: of the train examples of each, as of `data.selection.parts_of`.
+        parts: of the train examples of each, as of `data.selection.parts_of`; at least one.
         rates: of the encoder, to choose from; () keeps that of the config.
         score_on: the main metric, as in `evaluation.metrics`.
         joint: as for `fit_heads`. Its tasks share an epoch, the best by the mean of their scores;
@@ -118,53 +119,57 @@ def choose(
         resume: continue the trial that was interrupted.
     """
     config = head_tasks[0].config
-    trials = [trial_of(*both, score_on) for both in zip(head_tasks, parts, strict=True)]
+    # Tasks that are trained jointly have as many trials as the task with the fewest.
+    trials = [
+        [trial_of(*both, score_on) for both in zip(head_tasks, of_tasks, strict=True)]
+        for of_tasks in zip(*parts, strict=False)
+    ]
     # Too few steps are no candidate. They are counted as they will be on all of train.
     ends = [end for end, _ in checks(phases_of(head_tasks, joint))]
     first = first_end(ends, config.least_steps)
     if joint is not None and joint.schedule == "sequential":
         first = len(ends)
 
-    rates = rates or (config.backbone_learning_rate,)
-    results, folders = [], []
-    for rate in rates:
+    def tried_at(rate: float, number: int) -> Path:
+        """Return the folder of a trial's scores and predictions, found or made."""
         at_rate = [
             replace(trial, config=replace(trial.config, backbone_learning_rate=rate))
-            for trial in trials
+            for trial in trials[number]
         ]
 
-        def make(work: Work, at_rate: list[HeadTask] = at_rate) -> None:
+        def make(work: Work) -> None:
             _train_trial(encoder, at_rate, joint, first, work, resume)
 
-        folder = kept(
-            "trial", made_of | {"rate": rate}, make, cache, name=f"trial-{rate}", together=True
-        )
-        folders.append(folder)
-        results.append(read_object(folder / SCORES, KeptError))
+        what = made_of | {"rate": rate, "trial": number}
+        return kept("trial", what, make, cache, name=f"trial-{rate}-{number}", together=True)
 
-    # Of the tasks of a joint training the mean counts.
-    means = [_means(list(result["scores"].values())) for result in results]
+    rates = rates or (config.backbone_learning_rate,)
+    folders = [[tried_at(rate, number) for number in range(len(trials))] for rate in rates]
+    results = [[read_object(folder / SCORES, KeptError) for folder in row] for row in folders]
+    # By rate and task the mean of the trials; of the tasks of a joint training the mean counts.
+    tasks = [head_task.task for head_task in head_tasks]
+    curves = [{task: _means([r["scores"][task] for r in row]) for task in tasks} for row in results]
+    means = [_means(list(by_task.values())) for by_task in curves]
     epochs = [first_best(curve, first) for curve in means]
     best = first_best([curve[epoch - 1] for curve, epoch in zip(means, epochs, strict=True)]) - 1
     chosen = []
-    for trial in trials:
+    for task, of_task in zip(tasks, zip(*trials, strict=True), strict=True):
         tried = [
-            Tried(rate, curve[epoch - 1], epoch, curve)
-            for rate, epoch, curve in zip(
-                rates, epochs, [result["scores"][trial.task] for result in results], strict=True
-            )
+            Tried(rate, by_task[task][epoch - 1], epoch, by_task[task])
+            for rate, epoch, by_task in zip(rates, epochs, curves, strict=True)
         ]
+        held_out = [example for trial in of_task for example in trial.splits.dev]
         choice = Choice(
             tried[best].rate,
             tried[best].epochs,
             tried[best].score,
             tried,
-            len(trial.splits.train),
-            len(trial.splits.dev),
-            sum(result["seconds"] for result in results),
+            len(of_task[0].splits.train),
+            len(held_out),
+            sum(result["seconds"] for row in results for result in row),
         )
-        soft = np.load(folders[best] / SOFT.format(trial.task))
-        chosen.append(Chosen(choice, trial.splits.dev, soft))
+        soft = [np.load(folder / SOFT.format(task)) for folder in folders[best]]
+        chosen.append(Chosen(choice, held_out, np.concatenate(soft)))
     return chosen
 
 
@@ -208,7 +213,7 @@ def _train_trial(
 
 
 def _means(curves: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Return the mean of the tasks' scores after every epoch, None where one is undefined."""
+    """Return the mean of scores after every epoch, None where one is undefined."""
     return [
         None if any(score is None for score in scores) else mean(scores)
         for scores in zip(*curves, strict=True)

@@ -10,15 +10,21 @@ from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
-from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
+from report.cell import COSINE, Cell, best_known, by_system, of_most_labels
 from report.judging import OVERLAP, Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
-from report.verdict import verdict_of
+from report.verdict import Verdict, verdict_of
 
 WIDTH = 100
-GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
+SETTING = ("pretrain", "encoder", "tune", "features")
+# What stands above a table if all its rows share it.
+SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "train overlap")
+# The first to go from a table that is wider than WIDTH.
+DISPENSABLE = (
+    *("train overlap", "no overlap", "f1", "spearman", "rate", "cosine (Spearman)", "steps"),
+)
 NOTHING = "-"
 
 
@@ -56,21 +62,23 @@ def verdict_text(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
 ) -> str:
     """Return the verdict as lines: the answer, then all paragraphs."""
-    headline, paragraphs = answer(cells, judged, learning)
+    headline, advice, paragraphs = answer(cells, judged, learning)
+    opening = " ".join(filter(None, [headline, advice]))
     return "\n\n".join(
         # What is set in lines stays as it is.
         words if "\n" in words else fill(words, WIDTH, break_on_hyphens=False)
-        for words in filter(None, [headline, *paragraphs])
+        for words in filter(None, [opening, *paragraphs])
     )
 
 
 def answer(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
-) -> tuple[str, list[str]]:
-    """Return the verdict, headline and paragraphs, with what curves and learning rates show."""
-    headline, paragraphs = verdict_of(judged)
+) -> Verdict:
+    """Return the verdict, with what curves and learning rates show."""
+    verdict = verdict_of(judged)
     curves = [curve.sentence() for curve in learning if curve.crossing]
-    return headline, [*paragraphs, *curves, *rate_sentences(of_most_labels(cells))]
+    rates = rate_sentences(of_most_labels(cells))
+    return verdict._replace(paragraphs=[*verdict.paragraphs, *curves, *rates])
 
 
 def differences(judged: Sequence[Judged]) -> Iterator[str]:
@@ -90,7 +98,11 @@ def differences(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
-    """Return a Markdown table, one row per system; several seeds become mean ± standard deviation.
+    """Return a Markdown table per task, on its test rows if these have labels, else on dev.
+
+    A row is a system; several seeds become mean ± standard deviation. What all rows share stands
+    above the table, and columns that say nothing are left out. Where the rest is wider than a
+    terminal, DISPENSABLE columns go, too: results.csv has them all.
 
     `95% CI` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
     `cosine` is Spearman's correlation of cosine similarity, without any head (STS; of late
@@ -99,44 +111,62 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     needs no training.
     `train overlap` is the share of rows with a sentence that the run trained on or selected
     checkpoints by; `no overlap` is the task's main metric on the other rows.
-    Columns that say nothing are left out.
     """
     estimates = {
         (place.task, place.split, system): estimate.interval
         for place in judged
         for system, estimate in place.scores(place.main_metric).items()
     }
-    few = any(cell.train_rows != ALL for cell in cells)
-    rows: list[dict[str, str]] = []
-    for seeds in by_system(cells):
-        first, task = seeds[0], TASKS[seeds[0].task]
+    tables: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for seeds in by_system(best_known(cells)):
+        first = seeds[0]
         interval = estimates.get((first.task, first.split, first.system))
         if len(seeds) == 1:
-            stated = first.interval.get(task.main_metric)
+            stated = first.interval.get(TASKS[first.task].main_metric)
             interval = Interval(**stated) if stated else None
-        has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
-        cosines = [cell.metrics.get(COSINE) for cell in seeds]
-        rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
-        overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
-        speed = statistics.mean(cell.sentences_per_second for cell in seeds)
-        row = {name: getattr(first, name) for name in GROUP}
-        row["labels"] = str(first.labels) if few else NOTHING
-        row["rate"] = chosen_rates(seeds)
-        row["steps"] = _from_to([cell.steps for cell in seeds])
-        row["n"] = str(first.n)
-        for name in METRICS:
-            scores = [cell.metrics[name] for cell in seeds]
-            row[name] = _spread(scores) if name in task.metrics else NOTHING
-        row["95% CI"] = shown(interval) or NOTHING
-        row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
-        row["train overlap"] = f"{overlap:.1%}"
-        row["no overlap"] = _spread(rest)
-        row["seconds"] = f"{statistics.mean(cell.seconds for cell in seeds):.1f}"
-        row["sentences/s"] = f"{speed:.0f}"
-        rows.append(row)
-    rows += _overlap_rows(judged, header=list(rows[0]))
-    header = [name for name in rows[0] if any(row[name] != NOTHING for row in rows)]
-    return markdown(header, [[row[name] for name in header] for row in rows])
+        tables.setdefault((first.task, first.split), []).append(_row(seeds, interval))
+    for place in judged:
+        if rows := tables.get((place.task, place.split)):
+            rows += _overlap_rows(place, header=list(rows[0]))
+    return "\n\n".join(
+        _task_table(f"{task}, {split}", rows) for (task, split), rows in tables.items()
+    )
+
+
+def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
+    """Return what the table says of a system, by column."""
+    first, task = seeds[0], TASKS[seeds[0].task]
+    has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
+    row = {"n": str(first.n)} | {name: getattr(first, name) for name in SETTING}
+    row["labels"] = str(first.labels or NOTHING)
+    row["rate"] = chosen_rates(seeds)
+    row["steps"] = _from_to([cell.steps for cell in seeds])
+    for name in METRICS:
+        scores = [cell.metrics[name] for cell in seeds]
+        row[name] = _spread(scores) if name in task.metrics else NOTHING
+    row["95% CI"] = shown(interval) or NOTHING
+    cosines = [cell.metrics.get(COSINE) for cell in seeds]
+    row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
+    overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
+    row["train overlap"] = f"{overlap:.1%}"
+    rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
+    row["no overlap"] = _spread(rest) if overlap else NOTHING
+    return row
+
+
+def _task_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the table of a task below a line of its title and what its rows share."""
+    values = {name: {row[name] for row in rows} - {NOTHING} for name in rows[0]}
+    shared = [f"{name} {values[name].pop()}" for name in SHARED if len(values[name]) == 1]
+    header = [name for name, different in values.items() if different]
+
+    def table() -> str:
+        return markdown(header, [[row[name] for name in header] for row in rows])
+
+    for name in DISPENSABLE:
+        if name in header and len(table().partition("\n")[0]) > WIDTH:
+            header.remove(name)
+    return f"{', '.join([title, *shared])}\n{table()}"
 
 
 def _from_to(counts: list[int | None]) -> str:
@@ -145,16 +175,14 @@ def _from_to(counts: list[int | None]) -> str:
     return "-".join(map(str, known[:: max(1, len(known) - 1)])) or NOTHING
 
 
-def _overlap_rows(judged: Sequence[Judged], header: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the row of word overlap on each split of each task of pairs."""
-    for place in judged:
-        metrics = {name: place.scores(name).get(OVERLAP) for name in METRICS}
-        if score := metrics[place.main_metric]:
-            row = dict.fromkeys(header, NOTHING)
-            row |= {"task": place.task, "encoder": OVERLAP, "split": place.split}
-            row |= {"n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
-            row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
-            yield row
+def _overlap_rows(place: Judged, header: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the row of word overlap of a task of pairs."""
+    metrics = {name: place.scores(name).get(OVERLAP) for name in METRICS}
+    if score := metrics[place.main_metric]:
+        row = dict.fromkeys(header, NOTHING)
+        row |= {"encoder": OVERLAP, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
+        row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
+        yield row
 
 
 def _spread(values: list[float | None]) -> str:

@@ -6,6 +6,7 @@ based on.
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from data.tasks import TASKS
 from evaluation.intervals import LEVEL, POWER, Interval
@@ -35,8 +36,10 @@ TUNING = {
 
 # What encoders say of a pair without a head.
 BARE = {"bi": "cosine similarity", "late": "MaxSim"}
+# The table of costs says from how many pairs on.
+CHEAPER = "cheaper when texts occur in several pairs"
 # Why a reader is cheaper than the dearer ones.
-CHEAPER = {
+WHY_CHEAPER = {
     "bi": "It encodes each text once and compares two vectors.",
     "late": "It encodes each text once, but a cross-encoder reads every pair.",
 }
@@ -46,14 +49,23 @@ Names = Mapping[str, str]  # system -> its setting in words
 CONSTANT = "all labels, or all its predictions, are equal"
 
 
-def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
-    """Return the answer in a few words, "" where no task has several readers, and the paragraphs.
+class Verdict(NamedTuple):
+    """What was decided; which reader to use where none is better than all others; the details.
 
-    A paragraph of several lines is to be set as it is.
+    Headline and advice are "" where there is nothing to say. A paragraph of several lines is to be
+    set as it is.
     """
+
+    headline: str
+    advice: str
+    paragraphs: list[str]
+
+
+def verdict_of(judged: Sequence[Judged]) -> Verdict:
+    """Return the verdict on the tasks of a run."""
     asked = [place for place in judged if place.question.best]
     if not asked:
-        return "", []
+        return Verdict("", "", [])
     systems = {name: system for place in asked for name, system in place.question.systems.items()}
     several = len({system.tune for system in systems.values()}) > 1
     names = {
@@ -63,7 +75,7 @@ def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
     paragraphs = []
     for place in asked:
         paragraphs += [_task(place, names), *_effects(place)]
-    return _headline(asked), [*paragraphs, _basis(asked)]
+    return Verdict(*_headline(asked), [*paragraphs, _basis(asked)])
 
 
 def task_name(task: str) -> str:
@@ -93,11 +105,8 @@ def listed(words: Sequence[str]) -> str:
 # The answer.
 
 
-def _headline(asked: Sequence[Judged]) -> str:
-    """Return what was decided, and which reader to use where none is better than all others.
-
-    "" where no task has several readers.
-    """
+def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
+    """Return headline and advice."""
     better: dict[tuple[str, ...], list[str]] = {}  # winner; or better, worse -> tasks
     even: list[str] = []  # tasks on which nothing was decided
     advice: dict[str, list[str]] = {}  # the cheapest reader that no other beats -> tasks
@@ -125,12 +134,13 @@ def _headline(asked: Sequence[Judged]) -> str:
         the = listed([f"the {READERS[reader]}" for reader in READERS if reader in readers])
         where = f" on {listed(even)}" if better else f" between {the}"
         words.append(f"No significant difference{where}.")
+    uses = []
     for reader, tasks in advice.items():
         where = f" on {listed(tasks)}" if better or len(advice) > 1 else ""
         dearer = [name for name in READERS if name in readers][-1]
-        cheaper = "." if reader == dearer else f", and it is cheaper. {CHEAPER[reader]}"
-        words.append(f"Use the {READERS[reader]}{where}: no other is significantly better{cheaper}")
-    return " ".join(words)
+        cheaper = "." if reader == dearer else f", and it is {CHEAPER}. {WHY_CHEAPER[reader]}"
+        uses.append(f"Use the {READERS[reader]}{where}: no other is significantly better{cheaper}")
+    return " ".join(words), " ".join(uses)
 
 
 def _task(place: Judged, names: Names) -> str:

@@ -86,9 +86,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
     Raises:
         DataError: the run's costs are damaged.
     """
-    headline, paragraphs = answer(run.cells, run.judged, run.learning)
-    # The last sentence of a headline may be advice, which is set smaller.
-    headline, use, advice = headline.partition("Use the ")
+    headline, advice, paragraphs = answer(run.cells, run.judged, run.learning)
     config = dict(run.config)
     words = config.pop("command", None)
     seeds = sorted({cell.seed for cell in run.cells})
@@ -104,8 +102,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
             f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
             f"heads {len({cell.name for cell in run.cells})}",
         ],
-        "headline": headline.strip(),
-        "advice": f"{use}{advice}",
+        "headline": headline,
+        "advice": advice,
         "paragraphs": paragraphs,
         "differences": charts.difference_figure(run),
         "simcse": charts.simcse_figures(groups),

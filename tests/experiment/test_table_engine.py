@@ -12,7 +12,7 @@ from data.synthetic.probes import baselines, carry_over, validity
 from data.triplets import Options as TripletOptions
 from evaluation import coverage
 from evaluation.options import EvaluationOptions
-from experiment import reproduce
+from experiment import quora, reproduce
 from experiment.settings import parse_options
 from experiment.tables import (
     ALIKE,
@@ -39,6 +39,7 @@ PARSERS = {
     "run_multitask.py": parse_options,
     "evaluation": partial(parse, EvaluationOptions),
     "evaluation.coverage": partial(parse, coverage.Options),
+    "experiment.quora": partial(parse, quora.Options),
     "benchmarks": partial(parse, BenchmarkOptions),
     "data.triplets": partial(parse, TripletOptions),
     "data.synthetic.probes.baselines": partial(parse, baselines.Options),
@@ -92,7 +93,7 @@ def test_a_tables_commands_are_commands(table):
 
 def test_what_tables_need_follows_from_their_commands():
     needs = {name: table.needs for name, table in TABLES.items()}
-    assert needs["bundled-mini"] == () and needs["mini-real-curves"] == (DATA,)
+    assert needs["bundled-mini"] == () and needs["selection-dev"] == (DATA,)
     assert needs["frozen"] == (DATA, MINILM)
     assert needs["benchmarks"] == (DATA, MINILM, "bfloat16")
     assert needs["benchmarks-avx2"] == (DATA, MINILM, "avx2")

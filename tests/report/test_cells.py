@@ -11,6 +11,7 @@ import pytest
 from made_cells import METRICS, cell, para_cell, tagged
 
 from data.examples import DataError
+from report import table
 from report.cell import Cell, best_known, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
 from report.table import results_table, summary
@@ -48,7 +49,7 @@ def test_a_task_is_shown_on_test_where_that_has_labels_whatever_other_tasks_have
 
 def row(cells) -> dict[str, str]:
     """Return the only row of a table, by column."""
-    header, _, body = results_table(cells).splitlines()
+    _, header, _, body = results_table(cells).splitlines()
     split = [[field.strip() for field in line.split("|")[1:-1]] for line in (header, body)]
     return dict(zip(*split, strict=True))
 
@@ -56,13 +57,14 @@ def row(cells) -> dict[str, str]:
 def test_the_table_shows_what_applies_and_no_column_of_dashes():
     shown = row([cell()])
     assert list(shown) == [
-        "task", "pretrain", "encoder", "tune", "features", "split", "n", "pearson", "spearman",
-        "cosine (Spearman)", "train overlap", "no overlap", "seconds", "sentences/s",
+        "encoder", "pearson", "spearman", "cosine (Spearman)", "no overlap",
     ]  # fmt: skip
     assert (shown["pearson"], shown["spearman"]) == ("0.500", "0.250")
     assert shown["cosine (Spearman)"] == "undefined"  # of an old version, which did not measure it
-    assert (shown["train overlap"], shown["no overlap"], shown["n"]) == ("25.0%", "0.400", "9")
-    assert (shown["seconds"], shown["sentences/s"]) == ("2.0", "100")
+    assert shown["no overlap"] == "0.400"
+    line = results_table([cell()]).partition("\n")[0]
+    assert line.startswith("sts, dev, n 9, pretrain sup, tune frozen, features concat")
+    assert line.endswith("train overlap 25.0%")
     bare = cell(metrics={**METRICS, "cosine_spearman": 0.75})
     assert row([bare])["cosine (Spearman)"] == "0.750"
     assert "cosine (Spearman)" not in row([cell(encoder="cross")])
@@ -71,13 +73,33 @@ def test_the_table_shows_what_applies_and_no_column_of_dashes():
     shown = row([para_cell(interval=interval)])
     assert shown["95% CI"] == "[0.250, 0.750]" and "cosine (Spearman)" not in shown
     assert "95% CI" not in row([para_cell(interval={"accuracy": None})])
-    few = results_table([cell(train_rows="50", labels=50), cell(labels=90), para_cell(labels=80)])
-    header, _, *rows = few.splitlines()
+    sts, para = results_table(
+        [cell(train_rows="50", labels=50), cell(labels=90), para_cell(labels=80)]
+    ).split("\n\n")
+    _, header, _, *rows = sts.splitlines()
     assert "| labels |" in header and "| 50 " in rows[0] and "| 90 " in rows[1]
-    assert rows[2].count("| - ") == 3  # of para: both correlations and the cosine
+    assert "labels 80, " in para and "| labels" not in para and "pearson" not in para
+
+
+def test_a_table_fits_a_terminal_and_loses_what_matters_least(monkeypatch):
+    seeds = [
+        cell(seed=seed, encoder=encoder, labels=labels, steps=labels // 2)
+        for seed in (1, 2)
+        for encoder in ("bi", "late", "cross")
+        for labels in (250, 1000)
+    ]
+    lines = results_table(seeds).splitlines()
+    assert max(map(len, lines[1:])) <= 100 and "no overlap" in lines[1]
+    monkeypatch.setattr(table, "WIDTH", 75)
+    lines = results_table(seeds).splitlines()
+    assert max(map(len, lines[1:])) <= 75
+    assert "no overlap" not in lines[1] and "pearson" in lines[1]
+
+
+def test_the_rate_that_was_chosen_stands_with_the_table():
     tried = [{"rate": 5e-4, "score": 0.5}, {"rate": 5e-5, "score": 0.4}]
     chosen = cell(choice=tried[0] | {"tried": tried})
-    assert row([chosen])["rate"] == "5e-4"
+    assert ", rate 5e-4, " in results_table([chosen])
     raw = cell().to_json() | {"rates": {"rate": 5e-4, "tried": tried}}  # of 1.0
     del raw["choice"]
     assert Cell.from_json(raw) == chosen
@@ -91,8 +113,10 @@ def test_a_run_ends_with_the_table_the_verdict_and_where_everything_is(tmp_path)
 def test_seeds_join_into_mean_and_deviation_and_splits_do_not():
     other = cell(seed=2, metrics={**METRICS, "pearson": 0.7})
     assert row([cell(), other])["pearson"] == "0.600 ± 0.141"
-    table = results_table([para_cell(), para_cell(seed=2), para_cell(split="test")]).splitlines()
-    assert len(table) == 2 + 2 and "±" in table[2] and "±" not in table[3]
+    table = results_table([para_cell(), para_cell(seed=2), cell(split="test")]).split("\n\n")
+    assert "±" in table[0] and "±" not in table[1] and ", test, " in table[1]
+    tested = results_table([para_cell(), para_cell(split="test")])
+    assert ", test, " in tested and ", dev, " not in tested
 
 
 def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from report.judging import from_json
-from report.verdict import CONSTANT, verdict_of
+from report.verdict import CHEAPER, CONSTANT, verdict_of
 
 BI, LATE, CROSS = (f"none-{reader}-frozen" for reader in ("bi", "late", "cross"))
 SUP_BI, SUP_CROSS = "sup-bi-frozen", "sup-cross-frozen"
@@ -41,11 +41,12 @@ def place(best, estimates, comparisons=(), task="sts", split="test", **question)
 
 
 def verdict(*places) -> tuple[str, list[str]]:
-    """Return the verdict on the content of comparisons.json."""
+    """Return the verdict on the content of comparisons.json, headline and advice as one."""
     content = {"level": 0.95}
     for name in ("estimates", "comparisons", "questions"):
         content[name] = [entry for one in places for entry in one[name]]
-    return verdict_of(from_json(content))
+    headline, advice, paragraphs = verdict_of(from_json(content))
+    return " ".join(filter(None, [headline, advice])), paragraphs
 
 
 TWO = {"bi": BI, "cross": CROSS}
@@ -54,8 +55,8 @@ BOTH = [scored(BI, 0.75), scored(CROSS, 0.7)]
 ALL = [*BOTH, scored(LATE, 0.8)]
 AHEAD = versus(BI, CROSS, 0.05, (0.04, 0.06), 0.0001)
 EVEN = versus(BI, CROSS, 0.001, (-0.008, 0.01), 0.7, findable=0.013)
-CHEAPER = "It encodes each text once and compares two vectors."
-USE_BI = f"no other is significantly better, and it is cheaper. {CHEAPER}"
+WHY = "It encodes each text once and compares two vectors."
+USE_BI = f"no other is significantly better, and it is {CHEAPER}. {WHY}"
 UNDECIDED = (
     "No significant difference between the bi-encoder and the cross-encoder. Use the bi-encoder: "
     f"{USE_BI}"
@@ -120,7 +121,8 @@ def test_three_readers_are_compared_two_by_two():
     )
     assert answer == (
         "The late-interaction encoder is significantly better than the bi-encoder on STS. Use the "
-        "late-interaction encoder on STS: no other is significantly better, and it is cheaper. It "
+        "late-interaction encoder on STS: no other is significantly better, and it is "
+        "cheaper when texts occur in several pairs. It "
         "encodes each text once, but a cross-encoder reads every pair."
     )
     assert paragraph == (
@@ -247,15 +249,17 @@ CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detecti
             "The late-interaction encoder is significantly better than the bi-encoder on STS. The "
             "cross-encoder is significantly better than the bi-encoder on STS. No significant "
             "difference on paraphrase detection. Use the late-interaction encoder on STS: no other "
-            "is significantly better, and it is cheaper. It encodes each text once, but a "
-            "cross-encoder reads every pair. Use the bi-encoder on paraphrase detection: "
+            "is significantly better, and it is cheaper when texts occur in several pairs. It "
+            "encodes each text once, but a cross-encoder reads every pair. Use the bi-encoder on "
+            "paraphrase detection: "
             f"{USE_BI}",
         ),
         (
             [place({"late": LATE, "cross": CROSS}, ALL)],
             "No significant difference between the late-interaction encoder and the cross-encoder. "
             "Use the late-interaction encoder: no other is significantly better, and it is "
-            "cheaper. It encodes each text once, but a cross-encoder reads every pair.",
+            "cheaper when texts occur in several pairs. It encodes each text once, but a "
+            "cross-encoder reads every pair.",
         ),
         ([], ""),
     ],
