@@ -21,10 +21,10 @@ GONE = {"similar": "compare the folder of submissions with MOSS or Dolos, see do
 OVERVIEW = """\
 Give a course with this project: make, check and grade assignments (docs/classroom.md).
 
-  make         write a student's folder with holes, its checks, and your key
-  check        what is right, what is wrong, and the likely cause: for students
+  make         write the students' folder, its tests, and the solution
+  check        check a student's code and name the likely mistakes
   grade        grade a folder of submissions in a sandbox
-  package      pack an assignment for Gradescope
+  package      pack the predictions of a run for a course's leaderboard
   validate     check the format of a submission's predictions
   score        score predictions
   leaderboard  rank submissions

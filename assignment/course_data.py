@@ -49,7 +49,7 @@ def task_folders(source: Path) -> dict[str, Path]:
         if folder is None:
             raise DataError(f"{name}: looked for {task.files[0]} in {source}: not found")
         if not (dev := split_file(folder, task, "dev")).is_file():
-            raise DataError(f"{dev}: missing; the task's training file is beside it")
+            raise DataError(f"{dev}: missing; the task's training file is there")
         folders[name] = folder
     return folders
 

@@ -49,25 +49,25 @@ class GradeOptions:
     out: Path = option(Path("marks"), "where the marks are written", metavar="DIR")
     starter: Path | None = option(
         None,
-        "the tree as handed out: all but the asked files come from it (default: the students')",
+        "the folder that was handed out; replaces all files but the requested ones (default: none)",
         metavar="DIR",
     )
     gold: Path | None = option(
         None,
-        "the folder of test labels that make wrote: predictions handed in get a leaderboard",
+        "the folder of test labels that make wrote; ranks the predictions that were handed in",
         metavar="DIR",
     )
     reference: Path | None = option(
-        None, "the solution, graded first (default: make's, beside the suite)", metavar="DIR"
+        None, "the solution, graded first (default: make's, next to the suite)", metavar="DIR"
     )
     sandbox: str = option(
-        "", f"the only one to use, {' or '.join(NAMES)} (default: the first)", metavar="NAME"
+        "", f"use only {' or '.join(NAMES)} (default: the first that works)", metavar="NAME"
     )
     unsafe: bool = option(False, "grade without a sandbox: students' code can do what you can")
     single: bool = option(False, "each SUBMISSION is one submission, whatever it holds")
     jobs: int = option(0, "submissions at a time; 0: one per core", least=0, most=256)
     seconds: int = option(
-        60, "of a core, for one run of all cases; on the clock ten times that", least=1, most=3600
+        60, "CPU seconds for one run of all cases; ten times that in real time", least=1, most=3600
     )
 
 
@@ -81,12 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
 this program compares them with the expected ones and never imports student code.""",
         epilog="""\
-A submission is a folder or a zip; one that cannot be read gets no points and a reason,
-and stops no other. Every entry of a folder has a row.
+A submission is a folder or a zip. One that cannot be read gets no points and a reason; the
+others are still graded. Every entry of a folder has a row.
 Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
-and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
-DIR/results.json alone. DIR/code/NAME.py is all that a student wrote, and DIR/handed-out.py
-what all were given, for programs that compare submissions.
+and DIR/NAME/results.json of each submission for Gradescope; with --single, only
+DIR/results.json. For programs that compare submissions, DIR/code/NAME.py has a student's code
+and DIR/handed-out.py the code that was handed out.
 
 examples:
   a class, as downloaded:
@@ -96,9 +96,9 @@ examples:
     python -m assignment grade /autograder/submission --single --suite hidden \\
       --starter student --out /autograder/results
 
-The sandbox is a container of docker or podman, else bubblewrap; for one submission alone,
-as on Gradescope, it may be another user, where root's files are closed to others. The
-solution is graded in it first: without all points for it nothing is graded.
+The sandbox is a container of docker or podman, else bubblewrap. For a single submission, as
+on Gradescope, it may be another user who cannot open root's files. The solution is graded
+first; if it does not get all points, nothing is graded.
 Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
 2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
     )

@@ -1,4 +1,4 @@
-"""Speed beside the peers and beside the machine's limit: `python -m benchmarks`."""
+"""Speed compared with other libraries and the machine's limit: `python -m benchmarks`."""
 
 import sys
 from collections.abc import Sequence

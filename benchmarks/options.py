@@ -28,16 +28,17 @@ EPILOG = """works:
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
   growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
-                takes five to ten minutes, and is done where it is named only
+                takes five to ten minutes; runs only if named
 
-Both sides of a comparison are first checked to compute the same thing. seconds: median of the
-rounds; ratio: how many times faster the first side is; of peak: the real tokens' arithmetic per
-second, as a share of the fastest matrix product in the same precision; MiB: highest memory during
-the work above that before it, in the first round, whose time counts only where it is the only one;
-others: cores that other programs took in the worst round ("?": the system does not say). A round
-that they disturbed is timed again, a few times; a figure that could not be had quietly is marked.
-quality: beside float32's. The longest of the peers' sides take fewer rounds. OpenVINO, ONNX
-Runtime, CTranslate2, zentorch and faiss are optional."""
+All sides are first checked to compute the same thing.
+  seconds   median of the rounds (slow peers: fewer rounds)
+  ratio     how many times as fast the first side is
+  of peak   arithmetic per second, as a share of the fastest matrix product in that precision
+  MiB       highest additional memory during the first round
+  others    cores that other programs used in the worst round ("?" if unknown); disturbed rounds
+            are repeated a few times, and marked if that does not help
+  quality   compared with float32
+OpenVINO, ONNX Runtime, CTranslate2, zentorch and faiss are optional."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class Options:
     )
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
     json: Path | None = option(
-        None, "also write the figures there, and growth's picture beside it", metavar="FILE"
+        None, "file for the results; growth also writes a figure next to it", metavar="FILE"
     )
-    rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
+    rounds: int = option(4, "most rounds of a comparison; first a warm-up", least=1, most=1e12)
     processor: str = option(
         "any",
-        "refuse a processor of another kind: with bfloat16; avx2: with neither bfloat16 nor VNNI",
+        "refuse processors without bfloat16 (bfloat16), or with bfloat16 or VNNI (avx2)",
         choices=("any", "bfloat16", "avx2"),
     )
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)

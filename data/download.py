@@ -170,7 +170,7 @@ def _continue(remote: RemoteFile, part: Path) -> None:
             part.unlink()
             raise _BrokenTransfer(f"the server would not continue at byte {offset}")
         if total is None and not response.chunked:
-            raise DownloadError(f"{remote.url}: the server tells no length to check against")
+            raise DownloadError(f"{remote.url}: the server sends no length to check against")
         # disable=None: no bar unless stderr is a terminal.
         bar = tqdm(
             desc=remote.name, initial=start, total=total, unit="B", unit_scale=True, disable=None

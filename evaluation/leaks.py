@@ -13,8 +13,8 @@ from runtime.commands import begin, exit_code
 from runtime.options import option, parse
 
 DESCRIPTION = """\
-Which sentences and pairs of the evaluation sets stand in training files? Texts are
-compared without case and punctuation, so that tokenised copies count as the same."""
+Report which sentences and pairs of the evaluation sets are in training files. Case and
+punctuation are ignored, so tokenised copies count as the same."""
 EPILOG = """\
 example, CS224N's reshuffle of STS-Benchmark against the sets it was drawn from:
   python -m evaluation.leaks --trained-on downloads/cs224n/sts-train.csv --data downloads"""

@@ -13,17 +13,17 @@ the embeddings. Each distinct text is encoded once; embeddings are cached on dis
 
 EPILOG = """\
 examples:
-  all suites on the synthetic sets, which ship with the project:
+  all suites on the included synthetic sets:
     python -m evaluation --backbone mini-sts mini
   the same with all baselines, built on the first encoder:
     python -m evaluation --backbone mini --baselines
-  a tuned encoder against the one it came from:
+  a tuned encoder, compared with mini:
     python -m evaluation --backbone mini runs/backbones/sup-* --suite sts geometry
-  published sets; several folders are searched in turn:
+  published sets:
     python -m data.download sts transfer hans
     python -m evaluation --backbone bert-base-uncased --data downloads --csv results.csv
 
-A set that no folder holds is named with what was looked for, and left out.
+Sets that are not found are reported and left out.
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 
 SUITES = ("sts", "transfer", "pairs", "hans", "geometry")
@@ -73,7 +73,7 @@ class EvaluationOptions:
     )
     sup_data: Path | None = option(
         None,
-        "triplets that it tunes on (default: nli_for_simcse.csv of the folders)",
+        "triplets that --baselines tunes on (default: nli_for_simcse.csv of the folders)",
         metavar="FILE",
     )
     trained_on: tuple[Path, ...] = option(
@@ -95,7 +95,7 @@ class EvaluationOptions:
         choices=POOLINGS,
         group="how to compute",
     )
-    seed: int = option(42, "of random weights, trained baselines and heads", least=0, most=2**31)
+    seed: int = option(42, "seed of weights, baselines and heads", least=0, most=2**31)
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
     precision: str = option(
         "auto", "of the matrix products", choices=("auto", "float32", "bfloat16"), rare=True

@@ -152,11 +152,6 @@ def full(header: Row, rows: list[Row], name: str) -> list[Row]:
     return shown
 
 
-def coverage(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return how often printed intervals held in a simulation."""
-    return [[line[title] or "-" for title in header] for line in read(name)]
-
-
 def curves(header: Row, rows: list[Row], task: str, *names: str) -> list[Row]:
     """Return a task's main metric by number of labels.
 
@@ -267,7 +262,7 @@ def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
     edits = float(cells["test rows with an edit of train"]["value"])
     pair = [f"{float(same[side]):.3f}".lstrip("0") for side in ("value", "chance")]
     values = [f"{float(cell['value']):.3f}" for cell in list(cells.values())[:5]]
-    shown = [*values, " / ".join(pair), f"{100 * edits:.1f} %"]
+    shown = [*values, " / ".join(pair), f"{edits:.1%}"]
     return [[*row[:-1], value] for row, value in zip(rows, shown, strict=True)]
 
 
@@ -309,19 +304,8 @@ def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
     return lines
 
 
-def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return what works of growing size take."""
-    return [
-        [
-            *(size["work"], f"{size['seconds']:,.2f}", f"{size['rate']:,.1f} {size['unit']}"),
-            f"{size['memory_mib']:,.0f}" if (size["memory_mib"] or 0) >= 1 else "-",
-        ]
-        for size in figures(name)
-    ]
-
-
-def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
-    """Return a table of `python -m evaluation`, as the command prints it; of HANS an encoder's."""
+def evaluation(name: str, suite: str, number: str) -> str:
+    """Return a table of `python -m evaluation`, as the command prints it."""
     from evaluation.suites.results import Result, shown_table
     from evaluation.suites.table import SUITES
 
@@ -332,7 +316,6 @@ def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
             *(_number(cell["unseen"]), _number(cell["low"]), _number(cell["high"])),
         )
         for cell in those(read(name), suite=suite)
-        if encoder in ("", cell["model"].rpartition(", ")[0])
     ]
     return shown_table(results, SUITES[suite].shown[int(number)]).split("\n\n")[1]
 
@@ -342,7 +325,7 @@ def _number(text: str) -> float | None:
 
 
 OF_ROWS = (
-    *(full, coverage, curves, selection, systems, at_cls, carry_over, validity, shortcuts),
-    *(ablation, speed, growth),
+    *(full, curves, selection, systems, at_cls, carry_over, validity, shortcuts),
+    *(ablation, speed),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

@@ -40,9 +40,9 @@ LAYOUT = "docs/results.md says what is in the folder of --data"
 NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # what result files have instead of a path
 
 DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, table by table,
-then fill the pages. A table whose result is of this version already is not made again."""
+then fill the pages. Tables that this version has already made are skipped."""
 EPILOG = """examples:
-  main tables, from what ships with the project:
+  main tables, with the included models and data:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
     python -m experiment.reproduce --data DATA
@@ -51,8 +51,8 @@ EPILOG = """examples:
     python -m experiment.reproduce --only ablate-dropout --list
     python -m experiment.reproduce --pages
 
-Runs are left in runs/reproduce/VERSION/NAME. After Ctrl-C the same command goes on; at most one
-cell is computed again. Exit codes: as run_multitask.py; 2 also where a table failed."""
+Runs are kept in runs/reproduce/VERSION/NAME. After Ctrl-C, run the same command again; at most
+one cell is computed twice. Exit codes: as run_multitask.py; 2 also if a table failed."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Options:
     """What the command line says."""
 
     only: tuple[str, ...] = option((), "these tables", metavar="NAME")
-    quick: bool = option(False, "main tables, from what ships with the project")
+    quick: bool = option(False, "main tables, with the included models and data")
     list: bool = option(
-        False, "show all tables: minutes, needs, version, pages; of those named the commands, too"
+        False, "show all tables: minutes, needs, version, pages; with --only, their commands too"
     )
     data: Path | None = option(None, "the public data", metavar="DIR")
     pages: bool = option(False, "run nothing; fill the pages from the result files")

@@ -38,9 +38,9 @@ class PredictOptions:
     """Flags of `heads predict`."""
 
     run: Path = option(**RUN)
-    file: Path = option(help="the texts, as told above", flag="file", metavar="FILE")
+    file: Path = option(help="the texts, in one of these forms", flag="file", metavar="FILE")
     cell: str | None = option(None, **CELL)
-    out: Path | None = option(None, "write there, whole or not at all (stdout)", metavar="FILE")
+    out: Path | None = option(None, "file to write (default: standard output)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
     threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
 
@@ -52,14 +52,14 @@ def predict_command(words: Sequence[str]) -> None:
         words,
         prog="python -m heads predict",
         description="""\
-Predict new texts with a head that run_multitask.py has trained: any number of rows,
-a piece at a time.
+Predict new texts with a head that run_multitask.py has trained. Files of any size are
+read in pieces.
 
-FILE is tab-separated UTF-8, compressed (.gz, .xz, .bz2) or not, in one of two forms:
-  with a header that names the texts as the task's files do (sentence1 and sentence2,
-  or sentence); quotes are csv's, other columns are passed over, `id` is taken over;
-  or without one: a line is one text, or two with a tab between them, quotes are
-  characters like any other, and the number of its line is a row's id.
+FILE is tab-separated UTF-8, also compressed (.gz, .xz, .bz2), in one of two forms:
+  with a header: the columns of the task's files (sentence1 and sentence2, or sentence)
+  and optionally id. Quotes follow the rules of CSV; other columns are ignored.
+  without a header: one text per line, or two separated by a tab. Quotes are plain text,
+  and the id of a row is its line number.
 
 The output has a header and a line per row: id; similarity, or is_duplicate and its
 probability, or sentiment and the probability of each class.""",
@@ -68,7 +68,7 @@ examples:
   python -m heads predict runs/sts pairs.tsv
   python -m heads predict runs/all reviews.txt.gz --cell sst --out predicted.tsv
   from a script: heads.load("runs/sts").predict([("a first text", "a second one")])
-  and, of a head that has them: predict(pairs, probabilities=True)
+  with probabilities, for paraphrases and classes: predict(pairs, probabilities=True)
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     )
@@ -95,7 +95,7 @@ class ThresholdOptions:
     """Flags of `heads threshold`."""
 
     run: Path = option(**RUN)
-    file: Path = option(help="labelled pairs, as told above", flag="file", metavar="LABELLED")
+    file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     cell: str | None = option(None, **CELL)
     precision: float | None = option(
         None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
@@ -117,13 +117,13 @@ def threshold_command(words: Sequence[str]) -> None:
         words,
         prog="python -m heads threshold",
         description="""\
-Print the probability, or the similarity, from which on a head should call a pair
-positive.
+Print the threshold from which a head should call a pair positive: a probability, or a
+similarity.
 
 LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
 without: two texts, and a label that is 0 or 1, or yes or no. Pairs with a text that the
-head was trained on are left out, with their number: they would make it look too good.
-So the table that a run was made of can be given again.
+head was trained on are left out and counted, because its scores on them are too good.
+You can therefore use the table of the run again.
 
 The threshold is chosen on half of the pairs. Precision and recall are measured on the
 other half, with 95% intervals. No text is in both halves.""",
@@ -173,7 +173,7 @@ class ExportOptions:
         None, "a folder for sentence-transformers and transformers", metavar="DIR"
     )
     onnx: Path | None = option(
-        None, "one graph from token ids to scores; its tokenizer is put beside it", metavar="FILE"
+        None, "one graph from token ids to scores; also writes its tokenizer", metavar="FILE"
     )
 
     def __post_init__(self) -> None:
@@ -187,20 +187,20 @@ def export_command(words: Sequence[str]) -> None:
         ExportOptions,
         words,
         prog="python -m heads export",
-        description="""Write what a run has trained in the formats that others read.
+        description="""Export a trained encoder and head for other libraries.
 
---out, of a bi-encoder: the encoder as SentenceTransformer(DIR) loads it, with equal
-embeddings, and the head's weights. Of a cross-encoder trained with --features cls:
-what CrossEncoder(DIR) and AutoModelForSequenceClassification load, with equal scores.
-Beside them is a model card with data, scores, the run's command, and a program that
-predicts. Without the name of a cell, the best on dev that has the form is taken.
+--out writes a folder. A bi-encoder's folder has the head's weights and the encoder,
+which SentenceTransformer(DIR) loads with equal embeddings. The folder of a cross-encoder
+trained with --features cls is loaded by CrossEncoder(DIR) and
+AutoModelForSequenceClassification, with equal scores. A model card has data, scores, the
+run's command, and a program that predicts. The default is the best exportable cell on dev.
 
---onnx: encoder and head as one graph, of bi- and cross-encoders, frozen or tuned, for
-ONNX Runtime. Inputs are int64, of any number of rows and any length: input_ids and
-attention_mask (of a bi-encoder's pairs with _1 and _2), of a cross-encoder also
-token_type_ids (not RoBERTa's). Outputs are logits and scores (or probabilities).
-FILE.tokenizer.json beside it is for the library `tokenizers`; it cuts and pads.
-FILE.example.py scores texts by both; it needs onnxruntime, tokenizers and numpy only.
+--onnx writes encoder and head of a bi- or cross-encoder as one graph for ONNX Runtime.
+Inputs are int64, with any number of rows and any length: input_ids and attention_mask
+(for pairs of a bi-encoder with _1 and _2), and token_type_ids for a cross-encoder
+(except RoBERTa). Outputs are logits and scores (or probabilities).
+FILE.tokenizer.json is for the library `tokenizers`; it truncates and pads.
+FILE.example.py scores texts with both; it needs onnxruntime, tokenizers and numpy only.
 Needs: pip install onnx onnxscript onnxruntime""",
         epilog="""examples:
   python -m heads export runs/sts --out my-sts

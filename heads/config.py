@@ -62,7 +62,7 @@ class HeadConfig:
     # Few labels are few steps per epoch: three epochs of 250 are 12.
     least_steps: int = option(
         0,
-        "the fewest steps of a tuned cell, which takes more epochs of few labels (80; with "
+        "minimum number of steps of a tuned cell; few labels are read in more epochs (80; with "
         "--head-epochs 0)",
         flag="--least-steps",
         least=0,

@@ -53,10 +53,10 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1  # of fingerprints: raised when the same fingerprint would stand for other embeddings
 
-# Tokens per forward pass when encoding: chosen by measurement on two cores (docs/performance.md);
+# Tokens per forward pass when encoding: chosen by measurement on two cores (docs/log.md);
 # on a GPU enough that computing takes longer than launching (an estimate, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
-# From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
+# From this many tokens on, `kept_weights` saves more time than its checks cost.
 KEEP_FROM = 1024
 PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
 

@@ -156,7 +156,7 @@ class ThresholdOptions:
     """`python -m search threshold`."""
 
     index: Path = option(**INDEX, flag="index")
-    file: Path = option(help="labelled pairs, as told above", flag="file", metavar="LABELLED")
+    file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     precision: float | None = option(
         None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
     )
@@ -173,7 +173,7 @@ class ThresholdOptions:
 THRESHOLD_ABOUT = {
     "prog": "python -m search threshold",
     "description": """\
-Print the cosine from which on two texts belong together, for `search pairs`.
+Print the smallest cosine at which two texts belong together, for `search pairs`.
 
 LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
 without: two texts, and a label that is 0 or 1, or yes or no. The texts are embedded by

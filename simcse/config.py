@@ -48,8 +48,8 @@ class SimCSEConfig:
     )
     chunk_tokens: int | None = option(
         None,
-        "gradient caching: encode at most this many tokens at a time, so that a batch of any size "
-        "fits; 4096 needs 4 GB with bert-base; without this flag, the whole batch at once",
+        "gradient caching: encode at most this many tokens at a time, for batches of any size; "
+        "4096 needs 4 GB with bert-base; without this flag, the whole batch at once",
         least=1,
         most=MOST,
     )

@@ -127,7 +127,7 @@ def _in_bubblewrap(job: Job, inside: Sequence[str]) -> list[str]:
 
 CONTAINER = Way(
     "container",
-    lambda: "" if _engine() else "neither docker nor podman runs here, at a place of root's",
+    lambda: "" if _engine() else "no docker or podman runs here that only root can change",
     _in_container,
 )
 BUBBLEWRAP = Way(

@@ -76,8 +76,8 @@ ABOUT: dict[str, Any] = {
     "prog": "python -m assignment leaderboard",
     "description": """\
 Rank the submissions of a folder, each a folder or a zip: scores with 95% intervals, and
-whether each is really ahead of the next (the same rows, Holm's correction).
-A broken submission is listed with its first fault and stops no other.""",
+whether each is significantly better than the next (same rows, Holm's correction).
+A broken submission is listed with its first error; the others are still ranked.""",
     "epilog": f"""\
 examples:
   python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html

@@ -42,8 +42,8 @@ ABOUT: dict[str, Any] = {
     "prog": "python -m assignment package",
     "description": """\
 Write the zip that a course collects: dev and test predictions of each task under the
-course's names, checked first. Of a run of run_multitask.py, the head with the best dev
-score of each task is taken.""",
+course's names. They are checked first. For each task, the head with the best dev score is
+used.""",
     "epilog": f"""\
 examples:
   the best heads of a run:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
     for fault in faults[:20]:
         print(fault)
     if faults:
-        raise DataError(f"{options.run}: {len(faults):,} fault(s), told above; nothing written")
+        raise DataError(f"{options.run}: {len(faults):,} fault(s), listed above; nothing written")
     with whole_file(options.out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for document in sorted(documents, key=lambda document: document.name):
             entry = zipfile.ZipInfo(f"{FOLDER}/{document.name}")  # of 1980, stored

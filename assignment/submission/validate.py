@@ -266,10 +266,9 @@ class ValidateOptions:
 ABOUT: dict[str, Any] = {
     "prog": "python -m assignment validate",
     "description": """\
-Is a submission what the course asks for? Names of files, headers, rows that do not parse,
-ids that are missing, double or unknown, values that are no label: every fault comes with
-its file and line, and what to do. Both spellings of CS224N's minBERT project (2023-24)
-are read, para and sst as its GPT-2 project writes them, and Göttingen's files.""",
+Check the format of a submission's predictions: file names, headers, rows, ids and values.
+Every error has its file, its line and a remedy. Reads files of CS224N's minBERT project
+(2023-24), of its GPT-2 project (para and sst), and of the course in Göttingen.""",
     "epilog": f"""\
 examples:
   all that CS224N's leaderboard wants, before it is handed in:
@@ -278,7 +277,7 @@ examples:
     python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
     python -m assignment validate submission.zip --data downloads/cs224n
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
-  the course in Göttingen, a repository beside this project:
+  the course in Göttingen, a repository next to this project:
     python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
@@ -315,5 +314,5 @@ def main(argv: Sequence[str]) -> None:
     for line in missing:
         print(line)
     if faults := len(missing) + sum(len(file.faults) for file in checked):
-        raise DataError(f"{path}: {faults:,} fault(s), told above; correct them")
+        raise DataError(f"{path}: {faults:,} fault(s), listed above; correct them")
     print(f"{path}: as the course asks for it")

@@ -27,7 +27,7 @@ class EncodeOptions:
     """What the command line says."""
 
     files: tuple[Path, ...] = option(
-        help="what to read; no two of one name", flag="files", metavar="FILE", required=True
+        help="input files; their names must differ", flag="files", metavar="FILE", required=True
     )
     out: Path = option(help="folder to write into", required=True, metavar="DIR")
     column: str = option("text", "of tables: the column with the texts", metavar="NAME")

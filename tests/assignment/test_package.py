@@ -46,7 +46,7 @@ def test_nothing_is_written_where_anything_is_wrong(place, capsys):
         path = folder / f"{task}-{split}-output.csv"
         path.write_text(path.read_text() + more) if more else path.unlink()
     code, out, err = package(capsys, "run")
-    assert code == 2 and "2 fault(s), told above; nothing written" in err
+    assert code == 2 and "2 fault(s), listed above; nothing written" in err
     assert "para-test-output.csv is missing" in out and "sst-dev-output.csv:42: id 'more'" in out
     assert not (place / "s.zip").exists()
 

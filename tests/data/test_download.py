@@ -147,7 +147,7 @@ def test_a_silent_server_runs_into_the_timeout_and_none_at_all_is_said(
     ("body", "headers", "known", "said"),
     [
         (DATA, {"Content_Length": HALF}, {"size": len(DATA)}, f"{len(DATA)} bytes, got {HALF}"),
-        (DATA, {"Content_Length": None}, {}, "tells no length"),
+        (DATA, {"Content_Length": None}, {}, "sends no length"),
         (b"x" * len(DATA), {}, {"size": len(DATA), "sha256": SHA256}, f"SHA-256 {SHA256}, got "),
         (LFS_POINTER, {}, {}, "Git LFS pointer"),
         (HTML, {}, {}, "HTML page"),

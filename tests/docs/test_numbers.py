@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from experiment.pages import RESULTS, ROOT
+from experiment.pages import RESULTS, ROOT, lines_of
 
 PAGES = ("README.md", "docs/results.md", "docs/answer.md", "data/bundled/README.md")
 INTERVAL = re.compile(r"\[((?:below )?-?[\d.,]+), ((?:not within )?-?[\d.,]+)\]")
@@ -52,3 +52,13 @@ def test_every_number_of_a_sentence_is_in_a_table_or_a_result_file(name):
     stated = NUMBER.findall(prose)
     assert [one for one in stated if one not in known] == []
     assert stated or name == "README.md"
+
+
+def test_what_the_evaluation_page_says_of_intervals_was_simulated():
+    said = plain((ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"))
+    held, errors = re.search(
+        r"at least (\d+)% of the intervals .* at most ([\d.]+)% of", said
+    ).groups()
+    settings = lines_of(RESULTS / "coverage.csv")
+    assert all(float(line["covered"]) >= float(held) / 100 for line in settings)
+    assert all(float(line["error"] or 0) <= float(errors) / 100 for line in settings)
