@@ -79,9 +79,11 @@ def adamw(
         for name, parameter in module.named_parameters():
             if parameter.requires_grad:
                 bare = parameter.ndim < 2 or any(part in name for part in undecayed)
-                (plain if bare else decayed).append(parameter)
-        groups.append({"params": decayed, "lr": learning_rate, "weight_decay": weight_decay})
-        groups.append({"params": plain, "lr": learning_rate, "weight_decay": 0.0})
+                (plain if bare or not weight_decay else decayed).append(parameter)
+        # Every group takes a call of the kernel: as long as a small head's update.
+        for parameters, decay in ((decayed, weight_decay), (plain, 0.0)):
+            if parameters:
+                groups.append({"params": parameters, "lr": learning_rate, "weight_decay": decay})
     return torch.optim.AdamW(groups, eps=1e-8, fused=True)
 
 
