@@ -5,6 +5,7 @@ import pickle
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from inspect import unwrap
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,9 +65,23 @@ def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
 
+class AdamW(torch.optim.AdamW):
+    """PyTorch's AdamW without the wrappers that keep PyTorch's compiler away from its methods.
+
+    Nothing is compiled here, and the first call of a wrapper would load that compiler: 800 modules,
+    which take a second of every command that trains.
+    """
+
+    step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
+    add_param_group = unwrap(torch.optim.AdamW.add_param_group)
+    zero_grad = unwrap(torch.optim.AdamW.zero_grad)
+    state_dict = unwrap(torch.optim.AdamW.state_dict)
+    load_state_dict = unwrap(torch.optim.AdamW.load_state_dict)
+
+
 def adamw(
     modules: Iterable[tuple[nn.Module, float]], weight_decay: float, undecayed: Sequence[str] = ()
-) -> torch.optim.AdamW:
+) -> AdamW:
     """Return AdamW over (module, learning rate) pairs.
 
     Matrices are decayed. Biases and layer norms, the parameters of one dimension, are not (BERT's
@@ -84,7 +99,7 @@ def adamw(
         for parameters, decay in ((decayed, weight_decay), (plain, 0.0)):
             if parameters:
                 groups.append({"params": parameters, "lr": learning_rate, "weight_decay": decay})
-    return torch.optim.AdamW(groups, eps=1e-8, fused=True)
+    return AdamW(groups, eps=1e-8, fused=True)
 
 
 def linear_schedule(
