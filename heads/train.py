@@ -68,7 +68,7 @@ Score = Callable[[np.ndarray], float | None]
 # A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and
 # on a busy machine they wait for each other.
 SHARED_WEIGHTS = 2**20
-SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
+SPEED_ROWS = 128  # enough to measure speed, few enough to take little time
 # Steps between two saved states, each of the encoder, its moments and the best encoder so far:
 # epochs of few labels are shorter than writing one takes.
 SAVE_STEPS = 100
