@@ -260,10 +260,8 @@ def weighted_metric(name: str, task: Task, predictions: np.ndarray, labels: np.n
         orders, gold = [TiedOrder(row) for row in predictions], TiedOrder(labels)
         return lambda weights: _spearman(weights, orders, gold)
     metric = sum_metric(name, task)
-    terms = metric.terms(predictions, labels)  # (J, K, N)
-    # All sums are one product, (JK, N) x (N, B): J small ones take seven times as long.
-    flat = terms.reshape(-1, terms.shape[-1])
-    return lambda weights: metric.finish((flat @ weights.T).reshape(*terms.shape[:2], -1))
+    terms = metric.terms(predictions, labels)
+    return lambda weights: metric.finish(terms @ weights.T)
 
 
 def standardised(values: np.ndarray) -> np.ndarray:
