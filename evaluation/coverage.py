@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
-from evaluation import intervals
 from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, adjusted, compare
 from evaluation.suites.results import over_sets
@@ -109,14 +107,13 @@ def of_differences(
     # Systems of equal skill differ by the luck of the population alone.
     truth = [0.0 if abs(difference) < 0.005 else difference for difference in truth]
     covered, errors, disagree = [], [], []
-    with patch.object(intervals, "RESAMPLES", RESAMPLES):
-        for _ in range(trials):
-            gold, predictions = population(draw, n)
-            found = judged(task, metric, gold, predictions, np.arange(n) // each)
-            inside = [holds(versus, true) for versus, true in zip(found, truth, strict=True)]
-            covered += inside
-            errors.append(any(v.decided for v, true in zip(found, truth, strict=True) if not true))
-            disagree += [v.decided == holds(v, 0.0) for v in found]
+    for _ in range(trials):
+        gold, predictions = population(draw, n)
+        found = judged(task, metric, gold, predictions, np.arange(n) // each)
+        inside = [holds(versus, true) for versus, true in zip(found, truth, strict=True)]
+        covered += inside
+        errors.append(any(v.decided for v, true in zip(found, truth, strict=True) if not true))
+        disagree += [v.decided == holds(v, 0.0) for v in found]
     error = float(np.mean(errors)) if 0.0 in truth else None
     return Line(what, n, trials, float(np.mean(covered)), error, float(np.mean(disagree)))
 
@@ -130,7 +127,8 @@ def judged(
 ) -> list[Comparison]:
     """Return the comparisons of every two of K systems, decided together."""
     systems = {str(k): {0: run} for k, run in enumerate(predictions)}
-    return adjusted(compare(task, metric, systems, gold, clusters=clusters)[1])
+    _, comparisons = compare(task, metric, systems, gold, clusters=clusters, total=RESAMPLES)
+    return adjusted(comparisons)
 
 
 def holds(versus: Comparison, truth: float) -> bool:

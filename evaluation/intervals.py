@@ -165,12 +165,15 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
 # --- resamples of clusters
 
 
-def resampled(measures: Sequence[Weighted], clusters: np.ndarray) -> np.ndarray:
+def resampled(
+    measures: Sequence[Weighted], clusters: np.ndarray, total: int | None = None
+) -> np.ndarray:
     """Return the K values of measures of the same rows in every resample of the clusters, (K, B).
 
-    Memory is bounded by K and B, whatever N. There are at least 2 clusters, (N,).
+    Memory is bounded by K and B, whatever N. There are at least 2 clusters, (N,). `total` resamples
+    are drawn; None: as many as `resamples` says.
     """
-    blocks = [[measure(weights) for measure in measures] for weights in weightings(clusters)]
+    blocks = [[measure(weights) for measure in measures] for weights in weightings(clusters, total)]
     return np.concatenate([np.concatenate(block) for block in blocks], axis=1)
 
 
@@ -198,11 +201,12 @@ def resamples(n: int) -> int:
     return min(RESAMPLES, max(FEWEST_RESAMPLES, DRAWN // n))
 
 
-def weightings(clusters: np.ndarray) -> Iterator[np.ndarray]:
+def weightings(clusters: np.ndarray, total: int | None = None) -> Iterator[np.ndarray]:
     """Yield how often each row is drawn in resamples of the clusters, (B, N) at a time."""
     n, units = len(clusters), count(clusters)
-    sizes = units, resamples(n), max(1, IN_MEMORY // n)
-    for counts in _kept_draws(*sizes) if units * resamples(n) <= KEPT else _draws(*sizes):
+    total = total or resamples(n)
+    sizes = units, total, max(1, IN_MEMORY // n)
+    for counts in _kept_draws(*sizes) if units * total <= KEPT else _draws(*sizes):
         yield counts.astype(np.float64)[clusters].T
 
 

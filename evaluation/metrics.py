@@ -26,7 +26,7 @@ def is_labelled(examples: Sequence[Example]) -> bool:
 def score_on(examples: Sequence[Example], task: str) -> Callable[[np.ndarray], float | None]:
     """Return the function of predictions of these examples that epochs and rates are chosen by."""
     labels, metric = labels_of(examples), TASKS[task].main_metric
-    return lambda predictions: task_metrics(task, predictions, labels)[metric]
+    return lambda predictions: task_metrics(task, predictions, labels, [metric])[metric]
 
 
 def labels_of(examples: Sequence[Example]) -> np.ndarray:

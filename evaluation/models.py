@@ -23,7 +23,7 @@ from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, find, find_task
 from data.overlap import DIGESTS, Seen
-from data.selection import selection_pairs
+from data.selection import parts_of, selection_pairs
 from data.sources import file_of
 from data.tasks import TASKS, Splits
 from data.trained_on import note_file
@@ -58,8 +58,6 @@ TRAINED = {
     "isbert": "IS-BERT",
     "sbert": "SBERT",
 }
-# Of the NLI pairs, the last tenth chooses the epoch of a HANS head.
-DEV_SHARE = 0.1
 
 
 @dataclass
@@ -251,8 +249,11 @@ def _entailment(
     scored: Sequence[SentencePair],
 ) -> np.ndarray:
     """Return the probability of entailment (N,) of a paraphrase head trained on `train`."""
-    held_out = max(1, int(len(train) * DEV_SHARE))
-    splits = Splits(list(train[:-held_out]), list(train[-held_out:]), list(scored))
+    every = np.arange(len(train))
+    # Where too few pairs share no text with others, all of them choose the epoch.
+    parts = parts_of(train, scored, seed, classes=True) or (every, every)
+    fit, held_out = ([train[row] for row in rows.tolist()] for rows in parts)
+    splits = Splits(fit, held_out, list(scored))
     labels = labels_of(splits.dev)
     config = replace(head_config("report", "frozen", "para"), seed=seed)
     inputs: dict[str, HeadInputs] | None = None

@@ -98,6 +98,7 @@ def compare(
     pairs: Sequence[Pair] | None = None,
     *,
     clusters: np.ndarray | None = None,
+    total: int | None = None,
 ) -> tuple[list[Estimate], list[Comparison]]:
     """Return a metric of each system, and of each pair the difference with its test.
 
@@ -110,6 +111,7 @@ def compare(
         labels: (N,).
         pairs: names; every two systems if None. Pairs without a common seed are left out.
         clusters: (N,) as of `clusters_of`; None: every row by itself.
+        total: resamples to draw; None: as many as `intervals.resamples` says.
     """
     n, least = len(labels), LEAST[metric]
     clusters = alone(n) if clusters is None else clusters
@@ -122,7 +124,7 @@ def compare(
     drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} of too few clusters
     if units >= FEWEST:
         measure = weighted_metric(metric, TASKS[task], predictions, labels)
-        drawn = dict(zip(runs, resampled([measure], clusters), strict=True))
+        drawn = dict(zip(runs, resampled([measure], clusters, total), strict=True))
 
     estimates = []
     for name, by_seed in systems.items():

@@ -5,6 +5,7 @@ import pickle
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from inspect import unwrap
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,9 +65,23 @@ def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
 
+class AdamW(torch.optim.AdamW):
+    """PyTorch's AdamW without the wrappers that keep PyTorch's compiler away from its methods.
+
+    Nothing is compiled here, and the first call of a wrapper would load that compiler: 800 modules,
+    which take a second of every command that trains.
+    """
+
+    step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
+    add_param_group = unwrap(torch.optim.AdamW.add_param_group)
+    zero_grad = unwrap(torch.optim.AdamW.zero_grad)
+    state_dict = unwrap(torch.optim.AdamW.state_dict)
+    load_state_dict = unwrap(torch.optim.AdamW.load_state_dict)
+
+
 def adamw(
     modules: Iterable[tuple[nn.Module, float]], weight_decay: float, undecayed: Sequence[str] = ()
-) -> torch.optim.AdamW:
+) -> AdamW:
     """Return AdamW over (module, learning rate) pairs.
 
     Matrices are decayed. Biases and layer norms, the parameters of one dimension, are not (BERT's
@@ -79,10 +94,12 @@ def adamw(
         for name, parameter in module.named_parameters():
             if parameter.requires_grad:
                 bare = parameter.ndim < 2 or any(part in name for part in undecayed)
-                (plain if bare else decayed).append(parameter)
-        groups.append({"params": decayed, "lr": learning_rate, "weight_decay": weight_decay})
-        groups.append({"params": plain, "lr": learning_rate, "weight_decay": 0.0})
-    return torch.optim.AdamW(groups, eps=1e-8, fused=True)
+                (plain if bare or not weight_decay else decayed).append(parameter)
+        # Every group takes a call of the kernel: as long as a small head's update.
+        for parameters, decay in ((decayed, weight_decay), (plain, 0.0)):
+            if parameters:
+                groups.append({"params": parameters, "lr": learning_rate, "weight_decay": decay})
+    return AdamW(groups, eps=1e-8, fused=True)
 
 
 def linear_schedule(
