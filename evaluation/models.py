@@ -251,7 +251,7 @@ def _entailment(
     """Return the probability of entailment (N,) of a paraphrase head trained on `train`."""
     every = np.arange(len(train))
     # Where too few pairs share no text with others, all of them choose the epoch.
-    parts = parts_of(train, scored, seed, classes=True) or (every, every)
+    parts, *_ = parts_of(train, scored, seed, classes=True) or [(every, every)]
     fit, held_out = ([train[row] for row in rows.tolist()] for rows in parts)
     splits = Splits(fit, held_out, list(scored))
     labels = labels_of(splits.dev)
