@@ -10,7 +10,7 @@ from scipy.stats import bootstrap
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
 from evaluation.clusters import alone
-from evaluation.intervals import SEED
+from evaluation.intervals import RESAMPLES, SEED
 from evaluation.slices import (
     FEWEST,
     band_of,
@@ -100,7 +100,7 @@ def test_an_interval_of_paired_means_is_scipys_over_clusters(size):
         (first, second),
         lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
         paired=True,
-        n_resamples=10_000,
+        n_resamples=RESAMPLES,
         method="percentile",
         random_state=np.random.default_rng(SEED),
     ).confidence_interval
