@@ -132,8 +132,9 @@ def choice_in_words(inputs: Inputs) -> list[str]:
             if parts := parts_to_try(head, inputs.splits[cell.task], named):
                 chosen_by = sum(len(held_out) for _, held_out in parts)
                 how = f"{len(parts[0][0]):,} rows{'' if cell.tune == 'frozen' else ' (tuned)'}"
-                how = f"trained on {how}" if len(parts) == 1 else f"{len(parts)} trials on {how}"
-                sizes[f"{where}: {how}, {chosen_by:,} others choose"] = None
+                trials = "a trial" if len(parts) == 1 else f"{len(parts)} trials"
+                by = f"{chosen_by:,} others choose"
+                sizes[f"{where}: {trials} on {how}, {by}; then all rows train"] = None
                 rates = head.rates or rates
             elif head.tries:
                 few = "too few rows share no text with the others; the last epoch is kept"

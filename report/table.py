@@ -54,7 +54,8 @@ def summary(
 ) -> str:
     """Return how a run ends: the table, the verdict, what SimCSE did, and where everything is."""
     verdict = verdict_text(cells, judged, learning)
-    parts = [results_table(cells, judged), verdict, *simcse, f"Results saved to {folder}"]
+    effects = [fill(line, WIDTH) for line in simcse]
+    parts = [results_table(cells, judged), verdict, *effects, f"Results saved to {folder}"]
     return "\n\n".join(filter(None, parts))
 
 

@@ -16,7 +16,7 @@ from evaluation.significance import Comparison, percent
 from evaluation.slices import FEWEST, Slice, groups, slices
 from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
-from report.costs import SEARCHED, in_words, search_seconds
+from report.costs import SEARCHED, in_words, is_busy, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.judging import OVERLAP, mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
@@ -72,7 +72,8 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
     header = ("", score_name, "metric", item, f"search {SEARCHED:,} texts")
     caption = f"Score on {asked[0].split}, with its 95% confidence interval"
     if costs:
-        caption += "; times on this machine (~ = extrapolated)"
+        busy = ", which was busy: rough figures" if is_busy(costs) else ""
+        caption += f"; times on this machine{busy} (~ = extrapolated)"
     return filled(Table(caption, header, rows))
 
 

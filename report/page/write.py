@@ -25,6 +25,7 @@ from runtime.processes import is_main
 from runtime.streams import Say
 
 PAGE = "report.html"
+SYNTHETIC = {"bundled": " (synthetic)"}
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -98,7 +99,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "run": run.path,
         "facts": [
             f"encoder {run.cells[0].backbone}",
-            f"data {run.cells[0].data}",
+            f"data {run.cells[0].data}" + SYNTHETIC.get(run.cells[0].data, ""),
             f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
             f"heads {len({cell.name for cell in run.cells})}",
         ],
