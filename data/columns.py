@@ -143,13 +143,16 @@ def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
     It is where its fields can be names, none of which stands in its column again, and where
     something sets them off from the rows below: a column of numbers or labels has a word on top; or
-    most fields hold a word that headers use; or they are single words over texts of several.
+    most fields hold a word that headers use; or they are single words over texts of several. The
+    numbers 0, 1, ..., which pandas gives to columns without names, are names over texts.
     """
-    if not can_be_header(first):
-        return False
     names = [field.strip().strip('"').strip() for field in first]
     written = list(filter(None, names))
     columns = [[row[at].strip() for row in below if at < len(row)] for at in range(len(names))]
+    if len(written) > 1 and written == [str(at) for at in range(len(written))]:
+        return not all(map(is_number, chain(*columns)))
+    if not can_be_header(first):
+        return False
     if any(name and name in column for name, column in zip(names, columns, strict=True)):
         return False
     filled = [

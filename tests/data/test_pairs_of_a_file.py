@@ -168,6 +168,13 @@ def test_a_test_file_without_labels_is_only_predicted(tmp_path):
     ]
 
 
+def test_minus_one_in_all_rows_of_test_is_no_label(tmp_path, caplog):
+    labels = (cycle("0", "1"), cycle("0", "1"), cycle("-1"))
+    files = [table(tmp_path / f"{at}.tsv", values) for at, values in enumerate(labels)]
+    assert {row.label for row in read_pairs(files).splits.test} == {None}
+    assert "2.tsv: all labels are -1; read as a file without labels" in caplog.text
+
+
 def test_ids_that_are_used_twice_give_way_to_line_numbers(tmp_path, caplog):
     path = tmp_path / "t.tsv"
     rows = [f"{i // 2}\t{i} a\t{i} b\t{i % 2}\n" for i in range(60)]
@@ -254,6 +261,7 @@ def test_forty_words_are_no_classes(tmp_path):
     [
         (cycle("yes", "no"), cycle("0", "1"), "b.tsv:2: label is '0', those of"),
         (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "bring them to one scale"),
+        (cycle("0", "50", "100"), cycle("0", "2", "5"), "bring them to one scale"),
         (cycle("1", "2", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
         (cycle("0", "1"), cycle("1", count=9), "the dev part needs more than one label"),
     ],
@@ -265,6 +273,14 @@ def test_a_dev_file_of_other_labels_is_refused(tmp_path, train, dev, message):
     assert message in str(refusal.value)
 
 
+def test_labels_of_dev_may_lie_closer_together_than_those_of_train(tmp_path):
+    files = [
+        table(tmp_path / f"{at}.tsv", cycle(*labels))
+        for at, labels in enumerate((("0", "2.5", "5"), ("3", "4"), ("2", "3.5")))
+    ]
+    assert read_pairs(files).task.largest == 5
+
+
 def test_one_text_in_all_rows_leaves_no_split():
     rows = [SentencePair(str(i), "the same", f"b {i}", float(i % 2)) for i in range(100)]
     with pytest.raises(DataError, match=r"connect 100 of 100 rows.*--pairs TRAIN DEV TEST"):
@@ -272,6 +288,7 @@ def test_one_text_in_all_rows_leaves_no_split():
 
 
 def test_an_unknown_header_names_the_remedy(tmp_path):
-    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("alpha", "beta", "gamma"))
-    with pytest.raises(DataError, match="--columns"):
-        read_pairs([path])
+    for header in (("alpha", "beta", "gamma"), ("query", "text", "label")):
+        path = table(tmp_path / "t.tsv", cycle("0", "1"), header)
+        with pytest.raises(DataError, match="--columns"):
+            read_pairs([path])
