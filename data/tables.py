@@ -566,8 +566,11 @@ def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> 
 def _refuse_other_width(
     where: str, header: Sequence[str], mark: str, below: Sequence[tuple[int, str]]
 ) -> None:
-    """Refuse a header of another width than that which all rows below it have."""
-    widths = {len(split_header(text, mark, len(header))) for _, text in below}
+    """Refuse a header of another width than all rows below, whose quotation marks do not say why.
+
+    R leaves out the name of the first column; other programs end rows, but no header, with a mark.
+    """
+    widths = {text.count(mark) + 1 for _, text in below if '"' not in text}
     if len(below) > 1 and len(widths) == 1 and not widths <= {1, len(header)}:
         raise DataError(
             f"{where}: {len(header)} names, but the rows below have {widths.pop()} "

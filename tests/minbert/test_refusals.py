@@ -360,6 +360,8 @@ OF_STEPS = [
         {PROMPTS: {"prompts": {}, "default_prompt_name": "corpus"}},
         "default_prompt_name is 'corpus', which is not among its prompts",
     ),
+    ({PROMPTS: {"truncate_dim": 8}}, "sentence_transformers.json: truncate_dim is 8, which is not"),
+    ({FAST: None, VOCAB: lines(lambda p: [*p, "longer"])}, "they are not of one checkpoint"),
 ]
 # What may be right is told, and read as in transformers.
 TOLD = [
