@@ -67,6 +67,9 @@ NO = {
     *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
     *("nomatch", "mismatch"),
 }
+# What stands in place of a label that is not known; the other is that of GLUE's test files.
+NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
+UNKNOWN = "-1"
 NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
 ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 

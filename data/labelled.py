@@ -4,9 +4,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.columns import LABEL, Column, pair_columns, says_yes
+from data.columns import LABEL, NO_LABEL, Column, pair_columns, says_yes
 from data.examples import DataError, SentencePair
-from data.pairs import NO_LABEL, label_value
+from data.pairs import label_value
 from data.tables import open_table
 
 logger = logging.getLogger("data")

@@ -15,8 +15,10 @@ from data.columns import (
     FIRST,
     ID,
     LABEL,
+    NO_LABEL,
     SECOND,
     TEXT,
+    UNKNOWN,
     Column,
     is_number,
     pair_columns,
@@ -31,8 +33,6 @@ from data.tasks import OWN, SPLITS, Splits, Task
 logger = logging.getLogger("data")
 
 REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
-NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
-UNKNOWN = "-1"  # the labels of GLUE's test files
 # A column of this name beside a text is another text; the others may say where a text is from.
 TEXT_OF_PAIR = {*map(plain, (*FIRST, *SECOND))} - {"a", "b", "source", "target", "context"}
 MOST_CLASSES = 5

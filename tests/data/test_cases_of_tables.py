@@ -307,6 +307,14 @@ def test_labels_that_are_equal_or_on_two_scales_are_told(tmp_path, caplog):
     assert "two scales (sts-train.csv up to 5 and sts-dev.csv up to 1)" in caplog.text
 
 
+@pytest.mark.parametrize("label", ["", "-1", "NaN"])
+def test_a_test_file_in_which_no_row_has_a_label_is_only_predicted(label, tmp_path, caplog):
+    folder_of(tmp_path, lambda split, row: row)
+    write(tmp_path, f"{STS}a\tx\ty\t{label}\nb\tx\tz\t{label}\n", "sts-test-student.csv")
+    assert [pair.label for pair in read_task(tmp_path, "sts").test] == [None, None]
+    assert "sts-test-student.csv: no row has a label; read as a file without" in caplog.text
+
+
 def test_an_id_twice_is_refused_where_predictions_are_written_by_id(tmp_path):
     folder_of(
         tmp_path, lambda split, row: [f"{split}{int(row[0].removeprefix(split)) % 10}", *row[1:]]

@@ -348,6 +348,10 @@ OF_STEPS = [
     ({MODULES: one_step(type="theirs.Dense")}, "the step 'theirs.Dense' is not supported"),
     ({MODULES: parts(lambda steps: steps.pop(1))}, "the step 'Dense' is not supported without"),
     ({MODULES: parts(lambda steps: steps.pop(0))}, "the step 'Pooling' is not supported"),
+    (
+        {"config.json": None, MODULES: b'[{"type": "sentence_transformers.R", "path": ""}]'},
+        "the step 'R' is not supported",
+    ),
     ({MODULES: one_step(path="../2_Dense")}, "'../2_Dense' leads out of the checkpoint's folder"),
     ({MODULES: one_step(path="/tmp")}, "modules.json: path '/tmp' leads out of the checkpoint's"),
     ({MODULES: one_step(path="C:\\2_Dense")}, "leads out of the checkpoint's folder"),
