@@ -195,7 +195,9 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
 
 def _column(table: Table, name: str) -> str:
     """Return what the header calls a column; the usual name without a header."""
-    return table.header[table.places[name]] if table.header and name in table.places else name
+    return (
+        _plain(table.header[table.places[name]]) if table.header and name in table.places else name
+    )
 
 
 def _plain(text: str) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from data.columns import FIRST, ID, LABEL, NEGATIVE, SECOND, Column, pair_columns, plain, says_yes
 from data.examples import DataError, Triplet
+from data.pairs import label_value
 from data.published import NLI_LABELS, iter_nli
 from data.tables import (
     PathLike,
@@ -133,12 +134,13 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
 def iter_pairs(path: PathLike) -> Iterator[Related]:
     """Yield the pairs of a table or of JSON lines, with a header or without.
 
-    Other columns are passed over; labels too, with a warning where they say no.
+    Other columns are passed over; labels too, with a warning where they do not say yes.
     """
     label = Column("label", LABEL, required=False, kind="label")
     denied: list[int] = []  # line numbers
     for line, row in open_table(path, (*pair_columns(), label)).rows():
-        if says_yes(row.get("label", "")) is False:
+        spelled = label_value(row.get("label", "1"))
+        if not says_yes(spelled if isinstance(spelled, str) else f"{spelled:g}"):
             denied.append(line)
         text, other = row["sentence1"].strip(), row["sentence2"].strip()
         if not (text and other):
@@ -146,8 +148,8 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
         yield Related(text, other, "pair")
     if denied:
         logger.warning(
-            "%s: %d row(s) whose label says no (first: line %d); they are read as positives, too; "
-            "python -m data.triplets quora keeps those whose label says yes",
+            "%s: %d row(s) whose label does not say yes (first: line %d); they are read as "
+            "positives, too; delete the rows that are none",
             path,
             len(denied),
             denied[0],

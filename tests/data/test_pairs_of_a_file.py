@@ -112,6 +112,16 @@ def test_columns_are_named_or_counted(tmp_path):
     assert [row.text_b, row.text_a] == first.split("\t")[:2]
 
 
+def test_a_name_of_a_column_is_one_line(tmp_path):
+    rows = [
+        {"a": f"{i} a", "b": f"{i} b", "the\nlabel": label} for i, label in enumerate(cycle(0, 1))
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    own = read_pairs([str(path)], columns=("a", "b", "the\nlabel"))
+    assert own.task.label == own.task.prediction_header == "the label"
+
+
 def test_json_lines_with_ids_are_read(tmp_path):
     path = tmp_path / "t.jsonl"
     texts = toy_sentences(60)
