@@ -1,6 +1,7 @@
 """Tables of any name: which columns are texts and labels, which task the labels say, the split."""
 
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -95,6 +96,12 @@ def read_pairs(
         DataError: a table that cannot be read, labels that leave the task in doubt, or rows that
             cannot be split.
     """
+    for path in paths:
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise DataError(
+                f"{path}: a pipe or a device, which is read once, and a run reads its table again; "
+                "write it into a file"
+            )
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
     if set(files[-1].spelled) == {UNKNOWN} and len(files) == 3 and UNKNOWN not in files[0].spelled:
         logger.warning("%s: all labels are %s; read as a file without labels", paths[2], UNKNOWN)

@@ -1,6 +1,7 @@
 """Tables of the user's own: what the labels say, how one table is split, what is refused."""
 
 import json
+import os
 import random
 
 import numpy as np
@@ -289,6 +290,16 @@ def test_labels_of_dev_may_lie_closer_together_than_those_of_train(tmp_path):
         for at, labels in enumerate((("0", "2.5", "5"), ("3", "4"), ("2", "3.5")))
     ]
     assert read_pairs(files).task.largest == 5
+
+
+def test_a_pipe_is_refused(tmp_path):
+    # It is empty when it is opened again, or begins in the middle.
+    read_end, write_end = os.pipe()
+    for path in (f"/dev/fd/{read_end}", "/dev/null"):
+        with pytest.raises(DataError, match=r"a pipe or a device, .*write it into a file"):
+            read_pairs([path])
+    for end in (read_end, write_end):
+        os.close(end)
 
 
 def test_one_text_in_all_rows_leaves_no_split():
