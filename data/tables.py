@@ -366,7 +366,7 @@ def open_table(
     _refuse_twice(where, header if found else (), places)
     if found:
         if quotes:  # published sets have surplus fields
-            _refuse_other_width(where, header, mark, filled[1:])
+            _refuse_fewer_names(where, header, mark, filled[1:])
         below = dropwhile(lambda line: line[0] <= number, every)
         return Table(path, header, mark, places, len(header), columns, below, remedy, quotes)
     return Table(path, None, mark, places, len(header), columns, every, remedy, quotes)
@@ -563,15 +563,15 @@ def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> 
         )
 
 
-def _refuse_other_width(
+def _refuse_fewer_names(
     where: str, header: Sequence[str], mark: str, below: Sequence[tuple[int, str]]
 ) -> None:
-    """Refuse a header of another width than all rows below, whose quotation marks do not say why.
+    """Refuse a header with fewer names than all rows below have fields, which would be shifted.
 
-    R leaves out the name of the first column; other programs end rows, but no header, with a mark.
+    R leaves out the name of the first column. Quotation marks are not looked at here.
     """
-    widths = {text.count(mark) + 1 for _, text in below if '"' not in text}
-    if len(below) > 1 and len(widths) == 1 and not widths <= {1, len(header)}:
+    widths = {text.rstrip(mark).count(mark) + 1 for _, text in below if '"' not in text}
+    if len(below) > 1 and len(widths) == 1 and min(widths) > len(header):
         raise DataError(
             f"{where}: {len(header)} names, but the rows below have {widths.pop()} "
             f"{DELIMITER_NAMES[mark]}-separated fields; give each column a name"
