@@ -67,6 +67,9 @@ NO = {
     *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
     *("nomatch", "mismatch"),
 }
+# What stands in place of a label that is not known; the other is that of GLUE's test files.
+NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
+UNKNOWN = "-1"
 NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
 ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 
@@ -143,13 +146,16 @@ def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
     It is where its fields can be names, none of which stands in its column again, and where
     something sets them off from the rows below: a column of numbers or labels has a word on top; or
-    most fields hold a word that headers use; or they are single words over texts of several.
+    most fields hold a word that headers use; or they are single words over texts of several. The
+    numbers 0, 1, ..., which pandas gives to columns without names, are names over texts.
     """
-    if not can_be_header(first):
-        return False
     names = [field.strip().strip('"').strip() for field in first]
     written = list(filter(None, names))
     columns = [[row[at].strip() for row in below if at < len(row)] for at in range(len(names))]
+    if len(written) > 1 and written == [str(at) for at in range(len(written))]:
+        return not all(map(is_number, chain(*columns)))
+    if not can_be_header(first):
+        return False
     if any(name and name in column for name, column in zip(names, columns, strict=True)):
         return False
     filled = [

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.columns import LABEL, Column, pair_columns, says_yes
+from data.columns import LABEL, NO_LABEL, Column, pair_columns, says_yes
 from data.examples import DataError, SentencePair
-from data.tables import number, open_table
+from data.pairs import label_value
+from data.tables import open_table
 
 logger = logging.getLogger("data")
 
@@ -35,7 +36,7 @@ def read_labelled(
     unlabelled: list[int] = []  # line numbers
     for line, row in table.rows():
         first, second, label = (row[column.name].strip() for column in columns)
-        if not label:
+        if label.casefold() in NO_LABEL:
             unlabelled.append(line)
             continue
         if not first or not second:
@@ -50,13 +51,17 @@ def read_labelled(
 
 
 def _label(where: str, label: str, at: float | None) -> float:
-    value = number(label)
+    value = label_value(label)
     if at is not None:
-        if value is None:
-            raise DataError(f"{where}: label {label[:40]!r}, expected a score; leave out --at")
+        if isinstance(value, str):
+            raise DataError(
+                f"{where}: label {label[:40]!r}, expected a score; correct the "
+                "row, or leave out --at"
+            )
         return float(value >= at)
-    answer = says_yes(label if value is None else f"{value:g}")
+    answer = says_yes(value if isinstance(value, str) else f"{value:g}")
     if answer is not None:
         return float(answer)
-    remedy = "correct the row" if value is None else "give --at SCORE if labels are scores"
+    is_word = isinstance(value, str)
+    remedy = "correct the row" if is_word else "give --at SCORE if labels are scores"
     raise DataError(f"{where}: label {label[:40]!r}, expected 0 or 1, yes or no; {remedy}")

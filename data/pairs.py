@@ -1,6 +1,7 @@
 """Tables of any name: which columns are texts and labels, which task the labels say, the split."""
 
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from data.columns import ID, LABEL, TEXT, Column, is_number, pair_columns, says_yes
+from data.columns import (
+    FIRST,
+    ID,
+    LABEL,
+    NO_LABEL,
+    SECOND,
+    TEXT,
+    UNKNOWN,
+    Column,
+    is_number,
+    pair_columns,
+    plain,
+    says_yes,
+)
 from data.examples import DataError, Example, Sentence, SentencePair
 from data.overlap import groups_by_text
 from data.tables import Table, number, open_table
@@ -20,7 +34,8 @@ from data.tasks import OWN, SPLITS, Splits, Task
 logger = logging.getLogger("data")
 
 REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
-NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "-"}
+# A column of this name beside a text is another text; the others may say where a text is from.
+TEXT_OF_PAIR = {*map(plain, (*FIRST, *SECOND))} - {"a", "b", "source", "target", "context"}
 MOST_CLASSES = 5
 FEWEST_ROWS = 50  # of one file, which leaves five to choose by and five to score
 SMALLEST_PART = 0.5  # of what a part should have: a tenth of the rows
@@ -81,7 +96,16 @@ def read_pairs(
         DataError: a table that cannot be read, labels that leave the task in doubt, or rows that
             cannot be split.
     """
+    for path in paths:
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise DataError(
+                f"{path}: a pipe or a device, which is read once, and a run reads its table again; "
+                "write it into a file"
+            )
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
+    if set(files[-1].spelled) == {UNKNOWN} and len(files) == 3 and UNKNOWN not in files[0].spelled:
+        logger.warning("%s: all labels are %s; read as a file without labels", paths[2], UNKNOWN)
+        files[2] = replace(files[2], rows=[row._replace(label=None) for row in files[2].rows])
     if len({len(file.columns) for file in files}) > 1:
         counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
         raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
@@ -147,9 +171,12 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
         return open_table(path, pair, remedy=REMEDY)
     except DataError as error:
         try:
-            return open_table(path, single, remedy=REMEDY)
+            table = open_table(path, single, remedy=REMEDY)
         except DataError:
             raise error from None
+        if any(plain(name) in TEXT_OF_PAIR for name in table.others):
+            raise
+        return table
 
 
 def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
@@ -157,7 +184,9 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
     earlier: dict[tuple[str, ...], _Row] = {}
     both = [(earlier.setdefault(row.texts, row), row) for row in rows]
     differing = [
-        (a, b) for a, b in both if a.label and b.label and _value(a.label) != _value(b.label)
+        (a, b)
+        for a, b in both
+        if a.label and b.label and label_value(a.label) != label_value(b.label)
     ]
     if differing:
         a, b = differing[0]
@@ -173,7 +202,9 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
 
 def _column(table: Table, name: str) -> str:
     """Return what the header calls a column; the usual name without a header."""
-    return table.header[table.places[name]] if table.header and name in table.places else name
+    return (
+        _plain(table.header[table.places[name]]) if table.header and name in table.places else name
+    )
 
 
 def _plain(text: str) -> str:
@@ -201,7 +232,7 @@ def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
 def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str], float]]:
     """Return the task that the labels say, and the function from a spelled label to its number."""
     first = files[0]
-    columns, counts = first.columns, Counter(map(_value, first.spelled))
+    columns, counts = first.columns, Counter(map(label_value, first.spelled))
     where = f"{first.path}: label {columns[-1]!r}"
     numeric = all(isinstance(value, float) for value in counts)
     shown = _few(counts)
@@ -219,7 +250,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         if not numeric:
             raise _no_scores(first, where, counts, shown)
         _check_scales(files)
-        values = [_value(label) for file in files for label in file.spelled]
+        values = [label_value(label) for file in files for label in file.spelled]
         ends = [value for value in values if isinstance(value, float)]
         lowest, largest = float(floor(min(ends))), float(ceil(max(ends)))
     elif kind == "paraphrase":
@@ -236,7 +267,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         )
         lowest, largest = 0.0, float(len(words) - 1)
     if words:
-        first_spelling = {_shown(_value(label)): label for label in reversed(first.spelled)}
+        first_spelling = {_shown(label_value(label)): label for label in reversed(first.spelled)}
         numbers = {word: at for at, word in enumerate(words)}
         if not numeric:
             words = tuple(first_spelling[word] for word in words)
@@ -255,7 +286,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
     )
 
     def label_of(label: str) -> float:
-        value = _value(label)
+        value = label_value(label)
         return float(numbers[_shown(value)]) if numbers else float(value)
 
     return record, label_of
@@ -271,7 +302,7 @@ def _about(kind: str, lowest: float, largest: float, words: Sequence[str]) -> st
     )
 
 
-def _value(label: str) -> float | str:
+def label_value(label: str) -> float | str:
     """Return the number that a label is, with a decimal comma too, or the word without case."""
     if is_number(label) and not re.search(r",\d{3}$", label):
         value = number(label.replace(",", "."))
@@ -316,7 +347,9 @@ def _no_and_yes(
 def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str) -> DataError:
     """Return the error about labels of pairs that are neither numbers nor yes and no."""
     words = {value for value in counts if isinstance(value, str)}
-    row = next(row for row in file.rows if row.label is not None and _value(row.label) in words)
+    row = next(
+        row for row in file.rows if row.label is not None and label_value(row.label) in words
+    )
     if len(words) < len(counts):
         return DataError(
             f"{file.path}:{row.line}: label is {str(row.label)[:40]!r}, expected a number, "
@@ -334,7 +367,7 @@ def _check_scales(files: Sequence[_File]) -> None:
     for file in files:
         values = []
         for row in file.rows:
-            value = None if row.label is None else _value(row.label)
+            value = None if row.label is None else label_value(row.label)
             if isinstance(value, str):
                 raise DataError(
                     f"{file.path}:{row.line}: label is {value[:40]!r}, expected a number as in "
@@ -347,7 +380,9 @@ def _check_scales(files: Sequence[_File]) -> None:
     (train, (low, high)), *others = spans.items()
     for path, (lowest, largest) in others:
         width, other = high - low, largest - lowest
-        if max(width, other) > 2 * min(width, other) and (lowest < low or largest > high or other):
+        # Labels of a few rows may lie close together, but not all of them in the lower half.
+        outside = lowest < low or largest > high or (other and largest <= low + width / 2)
+        if max(width, other) > 2 * min(width, other) and outside:
             raise DataError(
                 f"{path}: labels go from {lowest:g} to {largest:g}, those of {train} from {low:g} "
                 f"to {high:g}; bring them to one scale"
@@ -357,7 +392,7 @@ def _check_scales(files: Sequence[_File]) -> None:
 def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[str, ...]) -> None:
     for file in files[1:]:
         for row in file.rows:
-            if row.label is not None and _shown(_value(row.label)) not in numbers:
+            if row.label is not None and _shown(label_value(row.label)) not in numbers:
                 raise DataError(
                     f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of "
                     f"{files[0].path} are {', '.join(words)}; use the same ones"

@@ -44,6 +44,10 @@ NO_TEXT = {
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file",
     b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls)",
+    b"\x1f\x8b": "compressed by gzip, but its name does not end in .gz",
+    b"\xfd7zXZ\0": "compressed by xz, but its name does not end in .xz",
+    b"BZh91AY&SY": "compressed by bzip2, but its name does not end in .bz2",
+    b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
 }
 DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
@@ -341,8 +345,10 @@ def open_table(
         raise _nul(where)
     _refuse_json_list(where, first)
     if first.lstrip().startswith("{"):
-        header = tuple(dict.fromkeys(chain(*(_json_keys(path, *line) for line in filled[:20]))))
-        places = _places(where, header, columns, named, remedy)
+        header = _json_header(path, filled[:20])
+        places = _numbered(len(header), columns, named)
+        places = places or _places(where, header, columns, named, remedy)
+        _refuse_twice(where, header, places)
         return Table(path, header, JSON, places, len(header), columns, every, remedy)
     header, mark, places, found = _best_header(first, columns, named)
     is_whole = all(c.name in places for c in columns if c.required)
@@ -357,8 +363,10 @@ def open_table(
             return _without_header(path, filled, mark, columns, remedy, every)
     if not all(c.name in places for c in columns if c.required):
         _places(where, header, columns, named, remedy)  # raises
+    _refuse_twice(where, header if found else (), places)
     if found:
-        _refuse_twice(where, header, places)
+        if quotes:  # published sets have surplus fields
+            _refuse_fewer_names(where, header, mark, filled[1:])
         below = dropwhile(lambda line: line[0] <= number, every)
         return Table(path, header, mark, places, len(header), columns, below, remedy, quotes)
     return Table(path, None, mark, places, len(header), columns, every, remedy, quotes)
@@ -533,18 +541,41 @@ def _places(
         known = [plain(name) for name in header]
         wanted = [name for name in named if plain(name) not in known] or missing
         if named and all(map(str.isdecimal, named)):
+            absent = next(n for n in named if not 0 < int(n) <= len(header))
             raise DataError(
-                f"{where}: column {max(map(int, named))}: there are {len(header)}: {_names(header)}"
+                f"{where}: column {absent}: there are {len(header)}, counted from 1: "
+                f"{_names(header)}"
             )
         raise DataError(f"{where}: no column {_names(wanted)}; found {_names(header)}; {remedy}")
     return places
 
 
 def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> None:
+    """Refuse a name that two columns have, and a column that the user names twice."""
     names = [plain(name) for name in header]
-    twice = [header[at] for at in places.values() if names[at] and names.count(names[at]) > 1]
+    used = list(places.values()) if header else []
+    twice = [header[at] for at in used if names[at] and names.count(names[at]) > 1]
     if twice:
         raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
+    if len(set(places.values())) < len(places):
+        raise DataError(
+            f"{where}: one column is named as {_names(list(places))}; name each column once"
+        )
+
+
+def _refuse_fewer_names(
+    where: str, header: Sequence[str], mark: str, below: Sequence[tuple[int, str]]
+) -> None:
+    """Refuse a header with fewer names than all rows below have fields, which would be shifted.
+
+    R leaves out the name of the first column. Quotation marks are not looked at here.
+    """
+    widths = {text.rstrip(mark).count(mark) + 1 for _, text in below if '"' not in text}
+    if len(below) > 1 and len(widths) == 1 and min(widths) > len(header):
+        raise DataError(
+            f"{where}: {len(header)} names, but the rows below have {widths.pop()} "
+            f"{DELIMITER_NAMES[mark]}-separated fields; give each column a name"
+        )
 
 
 def _no_rows(path: PathLike) -> DataError:
@@ -621,14 +652,29 @@ def _unquoted(text: str) -> str:
 def _refuse_json_list(where: str, first: str) -> None:
     begin = first.lstrip()[:2]
     if begin in ("[", "{") or begin.startswith(("[{", "[[", '["')):
-        raise DataError(
-            f"{where}: JSON that is not one object per line; write JSON lines, for example by "
-            "pandas' to_json(lines=True, orient='records')"
-        )
+        raise _no_json_lines(where)
 
 
-def _json_keys(path: PathLike, line: int, text: str) -> Iterator[str]:
-    return iter(_json_values(f"{path}:{line}", text))
+def _no_json_lines(where: str) -> DataError:
+    return DataError(
+        f"{where}: JSON that is not one object per line; write JSON lines, for example by "
+        "pandas' to_json(lines=True, orient='records')"
+    )
+
+
+def _is_nested(value: Any) -> bool:
+    """Return whether a value holds rows or columns, as where one object is a whole table."""
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
+    )
+
+
+def _json_header(path: PathLike, lines: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """Return the keys of the objects in some lines; refuse one object that is a whole table."""
+    objects = [_json_values(f"{path}:{line}", text) for line, text in lines]
+    if len(objects) == 1 and any(map(_is_nested, objects[0].values())):
+        raise _no_json_lines(f"{path}:{lines[0][0]}")
+    return tuple(dict.fromkeys(chain(*objects)))
 
 
 def _json_values(where: str, text: str) -> dict[str, Any]:

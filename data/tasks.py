@@ -16,7 +16,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from data.columns import ID, LABEL, TEXT, Column, pair_columns, says_yes
+from data.columns import ID, LABEL, NO_LABEL, TEXT, UNKNOWN, Column, pair_columns, says_yes
 from data.examples import DataError, Sentence, SentencePair
 from data.tables import DECIMAL_COMMA, PathLike, number, open_table, score, stored
 from runtime.files import digest
@@ -387,7 +387,7 @@ class Splits:
 def read_task(folder: PathLike, name: str) -> Splits:
     """Return train, dev and test of a task of COURSE from a folder of its files.
 
-    The test part is [] if its file is absent; its labels are read if it has their column.
+    The test part is [] if its file is absent; its labels are read if it has any.
     A file named `-test.csv` stands in for an absent `-test-student.csv`.
     """
     if name not in COURSE:
@@ -408,7 +408,7 @@ def read_task(folder: PathLike, name: str) -> Splits:
         )
     scored: list[Any] = []
     if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
-        scored = task.read(test, labelled=None)
+        scored = task.read(test, labelled=None if _has_labels(test, task) else False)
     splits = Splits(task.read(train), task.read(dev), scored)
     for path, examples in ((dev, splits.dev), (test, splits.test)):
         _refuse_repeated_ids(path, examples)
@@ -416,6 +416,21 @@ def read_task(folder: PathLike, name: str) -> Splits:
     if task.label_kind == "score":
         _note_scales(train, dev, splits)
     return splits
+
+
+def _has_labels(path: Path, task: Task) -> bool:
+    """Return whether any row of a test file has a label; in some files all are empty, or -1."""
+    columns = (*task.columns[:-1], replace(task.columns[-1], required=False))
+    try:
+        table = open_table(path, columns)
+        for _, row in table.rows(ragged=True):
+            if row.get(task.label, "").strip().casefold() not in {*NO_LABEL, UNKNOWN}:
+                return True
+    except DataError:  # the reader of the task says what is wrong
+        return True
+    if task.label in table.places:
+        logger.warning("%s: no row has a label; read as a file without labels", path)
+    return False
 
 
 def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:

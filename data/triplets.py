@@ -6,6 +6,7 @@
 
 import csv
 import json
+import logging
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from data.columns import FIRST, ID, NEGATIVE, SECOND, Column, pair_columns, plain
+from data.columns import FIRST, ID, LABEL, NEGATIVE, SECOND, Column, pair_columns, plain, says_yes
 from data.examples import DataError, Triplet
+from data.pairs import label_value
 from data.published import NLI_LABELS, iter_nli
 from data.tables import (
     PathLike,
@@ -28,6 +30,8 @@ from data.tasks import read_quora
 from runtime.commands import begin, exit_code
 from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
+
+logger = logging.getLogger("data")
 
 EPILOG = """\
 examples:
@@ -130,13 +134,26 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
 def iter_pairs(path: PathLike) -> Iterator[Related]:
     """Yield the pairs of a table or of JSON lines, with a header or without.
 
-    Other columns, labels too, are passed over.
+    Other columns are passed over; labels too, with a warning where they do not say yes.
     """
-    for line, row in open_table(path, pair_columns()).rows():
+    label = Column("label", LABEL, required=False, kind="label")
+    denied: list[int] = []  # line numbers
+    for line, row in open_table(path, (*pair_columns(), label)).rows():
+        spelled = label_value(row.get("label", "1"))
+        if not says_yes(spelled if isinstance(spelled, str) else f"{spelled:g}"):
+            denied.append(line)
         text, other = row["sentence1"].strip(), row["sentence2"].strip()
         if not (text and other):
             raise DataError(f"{path}:{line}: a pair lacks a text; correct or delete the row")
         yield Related(text, other, "pair")
+    if denied:
+        logger.warning(
+            "%s: %d row(s) whose label does not say yes (first: line %d); they are read as "
+            "positives, too; delete the rows that are none",
+            path,
+            len(denied),
+            denied[0],
+        )
 
 
 def iter_captions(path: PathLike) -> Iterator[Related]:

@@ -1,6 +1,7 @@
 """All settings of a run: one frozen dataclass, which is also the command line. Loads no torch."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -443,7 +444,7 @@ class Settings:
             )
         if len(self.pairs) > 3:
             raise UserError("--pairs: expected one to three files: train, dev, test")
-        if len(set(self.pairs)) < len(self.pairs):
+        if len(set(map(os.path.realpath, self.pairs))) < len(self.pairs):
             raise UserError("--pairs: the same file twice; each is train, dev or test")
         if self.columns and len(self.columns) not in (2, 3):
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")

@@ -1,5 +1,6 @@
 """New texts, read from a file in pieces, and what a trained head says of them."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -15,6 +16,8 @@ from heads.saved import SavedHead
 from runtime.files import check_outputs, whole_file
 from runtime.progress import progress
 from runtime.streams import printable
+
+logger = logging.getLogger("data")
 
 PIECE = 4096  # rows that are in memory at once
 
@@ -47,7 +50,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
     """Yield the id and the one or two texts of each row of a table, with a header or without.
 
     Of one text, a line is a text where no header says otherwise. Blank lines are passed over; where
-    there is no id, it is the line's number.
+    there is no id, it is the line's number. A row that lacks a text is kept, with a warning.
 
     Raises:
         DataError: as `open_table`; a line of one text that has tabs.
@@ -56,6 +59,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
         table = open_table(path, (*pair_columns(*task.texts), ID_COLUMN))
     else:
         table = open_texts(path, (Column(task.texts[0], TEXT), ID_COLUMN), tabs=True)
+    empty: list[int] = []  # line numbers
     for line, row in table.rows():
         texts = tuple(row[name].strip() for name in task.texts)
         if not (any(texts) or table.delimiter):
@@ -65,7 +69,16 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
                 f"{path}:{line}: {texts[0].count(chr(9)) + 1} tab-separated field(s), expected 1; "
                 f"correct the row, or give a header with {task.texts[0]}"
             )
+        if not all(texts):
+            empty.append(line)
         yield row.get("id", str(line)).strip() or str(line), texts
+    if empty:
+        logger.warning(
+            "%s: %d row(s) without a text (first: line %d); predicted as of an empty text",
+            path,
+            len(empty),
+            empty[0],
+        )
 
 
 def header_of(task: Task) -> str:

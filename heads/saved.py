@@ -71,18 +71,25 @@ class SavedHead:
                 (N, C), float64.
 
         Raises:
-            UserError: an example with another number of texts; probabilities of a similarity.
+            UserError: one text in place of several examples; an example with another number of
+                texts, or with something that is no text; probabilities of a similarity.
         """
+        if isinstance(examples, str):
+            raise UserError(f"predict: {examples[:40]!r} is one text; give a list of examples")
         if probabilities and self.task.label_kind == "score":
             raise UserError(
                 f"{self.task.name}: its head predicts scores, not probabilities; leave out "
                 "probabilities=True"
             )
-        items = [(texts,) if isinstance(texts, str) else tuple(texts) for texts in examples]
+        # A missing text is a number in a column of pandas.
+        alone = str, float, type(None)
+        items = [(texts,) if isinstance(texts, alone) else tuple(texts) for texts in examples]
         for row, texts in enumerate(items):
             if len(texts) != self.task.num_texts:
                 wanted = f"{self.task.num_texts}, as {' and '.join(self.task.texts)}"
                 raise UserError(f"example {row} has {len(texts)} text(s); expected {wanted}")
+            if odd := [text for text in texts if not isinstance(text, str)]:
+                raise UserError(f"example {row} holds {odd[0]!r:.40}, which is no text")
         if not items:
             classes = self.head.num_outputs
             return np.empty((0, classes) if probabilities and classes > 1 else 0)

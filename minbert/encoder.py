@@ -168,14 +168,19 @@ class SentenceEncoder:
         steps = stated.steps if keeps else nn.Sequential()
         now = "cls_before_pooler" if pooling and tuning and not len(steps) else pooling
         tensors = read_tensors(folder, config)
-        encoder = cls(
-            BertModel.from_tensors(config, tensors | (stated.pooler or {}), folder),
-            BertTokenizer.from_pretrained(folder),
-            choose_pooling(now, stated.pooling),
-            device,
-            precision,
-            normalize=stated.normalize,
-        )
+        model = BertModel.from_tensors(config, tensors | (stated.pooler or {}), folder)
+        tokenizer = BertTokenizer.from_pretrained(folder)
+        try:
+            encoder = cls(
+                model,
+                tokenizer,
+                choose_pooling(now, stated.pooling),
+                device,
+                precision,
+                normalize=stated.normalize,
+            )
+        except CheckpointError as error:  # which knows no folder
+            raise CheckpointError(f"{folder}: {error}") from None
         encoder.steps, encoder.prompts = steps.to(encoder.device), stated.prompts
         encoder.stated_pooling = stated.pooling
         encoder.classifier = read_classifier(folder, tensors)

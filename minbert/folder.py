@@ -88,6 +88,9 @@ class CheckpointFolder:
         folder = self.encoder
         path = folder.path / "config.json"
         if not folder.has("config.json"):
+            if self.steps and self.steps[0].name not in ENCODERS:  # a static model, a router
+                name = self.steps[0].name
+                raise CheckpointError(f"{self}: the step {name!r:.80} is not supported")
             raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
         changed = self.sentence_arguments("config_kwargs", "config_args")
         return BertConfig.from_dict(folder.config | changed, path)

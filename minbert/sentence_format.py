@@ -60,6 +60,7 @@ def read_pooling(folder: CheckpointFolder, chosen: str | None = None) -> StatedP
             return StatedPooling(_pooling_of_name(folder, chosen), prompts=read_prompts(folder))
         length = _check_reading(folder)
         try:
+            _refuse_cut_embeddings(folder)
             stated = _follow(folder)
         except CheckpointError as error:
             if not chosen:
@@ -130,6 +131,15 @@ def _pooling_of_name(folder: CheckpointFolder, chosen: str | None) -> str | None
             place,
         )
     return None
+
+
+def _refuse_cut_embeddings(folder: CheckpointFolder) -> None:
+    width = folder.config_sentence_transformers.get("truncate_dim")
+    if width is not None:
+        raise CheckpointError(
+            f"{folder.path / PROMPTS_FILE}: truncate_dim is {width!r:.60}, which is not supported; "
+            "set it to null, which leaves all dimensions"
+        )
 
 
 def _follow(folder: CheckpointFolder) -> StatedPooling:

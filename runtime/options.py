@@ -96,6 +96,8 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         return settings(**values)
     except UserError as error:
         parser.error(str(error))
+    except OSError as error:  # settings look at the paths that they name
+        parser.error(f"{error.filename}: {error.strerror}; check the path")
 
 
 def _check_flags(

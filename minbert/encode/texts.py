@@ -12,7 +12,7 @@ from data.tables import numbered_lines, open_table
 from runtime.errors import MachineError
 from runtime.files import OPENERS
 
-TABLES = (".tsv", ".csv", ".jsonl")
+TABLES = (".tsv", ".csv", ".jsonl", ".json")
 REMEDY = "name one with --column"
 PARQUET_ROWS = 4096  # that are read at a time
 
@@ -29,7 +29,7 @@ def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iter
     """Yield the texts of a file in shards of `rows`, the last one shorter; one is in memory.
 
     Args:
-        path: of text (one per line), .tsv, .csv or .jsonl (also compressed), or .parquet.
+        path: of text (one per line), .tsv, .csv, .jsonl or .json (also compressed), or .parquet.
         column: of a table, with the texts.
         id_column: of a table, with the ids; None: a text's id is its file's name and line.
         rows: texts per shard.
@@ -76,7 +76,7 @@ def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int,
         wanted = [Column(name, kind="other") for name in columns]
         return open_table(path, wanted, named=columns, remedy=REMEDY).rows()
     if id_column is not None:
-        raise DataError(f"{path}: --id-column is for .tsv, .csv, .jsonl and .parquet files")
+        raise DataError(f"{path}: --id-column is for .tsv, .csv, .jsonl, .json and .parquet")
     return ((line, {column: text}) for line, text in numbered_lines(path))
 
 

@@ -71,6 +71,15 @@ def test_columns_may_stand_in_any_order_and_be_named(tmp_path):
     path = write(tmp_path, lines(rows))
     assert read(path, named=("4", "2", "1")) == EXPECTED
     assert ":1: column 5: there are 4" in error_of(read, path, named=("4", "2", "5"))
+    assert ":1: column 0: there are 4" in error_of(read, path, named=("0", "1", "2"))
+    once = ":1: one column is named as 'sentence1', 'sentence2', 'label'; name each column once"
+    assert once in error_of(read, path, named=("1", "1", "2"))
+    path = write(tmp_path, table)
+    assert once in error_of(read, path, named=("erster", "1", "urteil"))
+    numbered = lines([("0", "1", "2"), *EXPECTED])  # as pandas writes columns without names
+    assert read(write(tmp_path, numbered), named=("1", "2", "3")) == EXPECTED
+    keyed = "".join(json.dumps({"x": a, "y": b, "z": label}) + "\n" for a, b, label in EXPECTED)
+    assert read(write(tmp_path, keyed), named=("1", "2", "3")) == EXPECTED
 
 
 JSON_LINES = "".join(
@@ -183,7 +192,7 @@ def test_blank_lines_before_the_first_text_are_passed_over(tmp_path):
     assert list(iter_sentences(write(tmp_path, "\n" * 500 + "a\n"))) == ["a"]
 
 
-def test_predictions_keep_every_row_and_its_id(tmp_path):
+def test_predictions_keep_every_row_and_its_id(tmp_path, caplog):
     def predicted(content, task="para"):
         return list(rows_to_predict(write(tmp_path, content), TASKS[task]))
 
@@ -200,6 +209,9 @@ def test_predictions_keep_every_row_and_its_id(tmp_path):
         ("1", ("fine",)),
         ("2", ("very, very bad",)),
     ]
+    predicted("sentence1\tsentence2\na b\tc\nd e\t\n")
+    predicted('{"text": "a b"}\n{"txt": "c d"}\n{"text": "e f"}\n', "sst")
+    assert caplog.text.count(": 1 row(s) without a text (first: line ") == 2
     unknown = "qestion_a\tqestion_b\na red kite\ta kite\n"
     assert ":1: no column 'sentence1', 'sentence2'; found 'qestion_a'" in error_of(
         predicted, unknown
@@ -233,6 +245,12 @@ REFUSED = {
         ('sentence1\tsentence2\na b\t{"x":1}\nc d\t{"x":2}\n', ": column 'sentence2' holds JSON"),
         ('{"query": "a", "pos": ["b", "c"]}\n', ":1: 'pos' lists 2 texts, expected one; write"),
         ("sentence1\ttext_b\tsentence_b\nx y\ta b\tc d\n", "could all be 'sentence2'"),
+        ("0,1\na b,c d\ne f,g h\n", ":1: no column 'sentence1', 'sentence2'; found '0', '1'"),
+        (",0,1\n0,a b,c d\n1,e f,g h\n", ":1: no column 'sentence1', 'sentence2'; found '', '0'"),
+        ('{"a": {"0": "x y"}, "b": {"0": "z"}}\n', ":1: JSON that is not one object per line"),
+        ('{"columns": ["a"], "data": [["x y"]]}\n', ":1: JSON that is not one object per line"),
+        ("a\tb\n1\tx y\tz\n2\tx\tz\n", ":1: 2 names, but the rows below have 3 tab-separated"),
+        (b"\x1f\x8b\x08\0", ": compressed by gzip, but its name does not end in .gz; save it as"),
     ],
     iter_sentences: [
         ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
@@ -287,6 +305,14 @@ def test_labels_that_are_equal_or_on_two_scales_are_told(tmp_path, caplog):
     )
     read_task(fifth, "sts")
     assert "two scales (sts-train.csv up to 5 and sts-dev.csv up to 1)" in caplog.text
+
+
+@pytest.mark.parametrize("label", ["", "-1", "NaN"])
+def test_a_test_file_in_which_no_row_has_a_label_is_only_predicted(label, tmp_path, caplog):
+    folder_of(tmp_path, lambda split, row: row)
+    write(tmp_path, f"{STS}a\tx\ty\t{label}\nb\tx\tz\t{label}\n", "sts-test-student.csv")
+    assert [pair.label for pair in read_task(tmp_path, "sts").test] == [None, None]
+    assert "sts-test-student.csv: no row has a label; read as a file without" in caplog.text
 
 
 def test_an_id_twice_is_refused_where_predictions_are_written_by_id(tmp_path):

@@ -1,6 +1,7 @@
 """Tables of the user's own: what the labels say, how one table is split, what is refused."""
 
 import json
+import os
 import random
 
 import numpy as np
@@ -112,6 +113,16 @@ def test_columns_are_named_or_counted(tmp_path):
     assert [row.text_b, row.text_a] == first.split("\t")[:2]
 
 
+def test_a_name_of_a_column_is_one_line(tmp_path):
+    rows = [
+        {"a": f"{i} a", "b": f"{i} b", "the\nlabel": label} for i, label in enumerate(cycle(0, 1))
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    own = read_pairs([str(path)], columns=("a", "b", "the\nlabel"))
+    assert own.task.label == own.task.prediction_header == "the label"
+
+
 def test_json_lines_with_ids_are_read(tmp_path):
     path = tmp_path / "t.jsonl"
     texts = toy_sentences(60)
@@ -166,6 +177,13 @@ def test_a_test_file_without_labels_is_only_predicted(tmp_path):
         ("a dog", None),
         ("the sea", None),
     ]
+
+
+def test_minus_one_in_all_rows_of_test_is_no_label(tmp_path, caplog):
+    labels = (cycle("0", "1"), cycle("0", "1"), cycle("-1"))
+    files = [table(tmp_path / f"{at}.tsv", values) for at, values in enumerate(labels)]
+    assert {row.label for row in read_pairs(files).splits.test} == {None}
+    assert "2.tsv: all labels are -1; read as a file without labels" in caplog.text
 
 
 def test_ids_that_are_used_twice_give_way_to_line_numbers(tmp_path, caplog):
@@ -254,6 +272,7 @@ def test_forty_words_are_no_classes(tmp_path):
     [
         (cycle("yes", "no"), cycle("0", "1"), "b.tsv:2: label is '0', those of"),
         (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "bring them to one scale"),
+        (cycle("0", "50", "100"), cycle("0", "2", "5"), "bring them to one scale"),
         (cycle("1", "2", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
         (cycle("0", "1"), cycle("1", count=9), "the dev part needs more than one label"),
     ],
@@ -265,6 +284,24 @@ def test_a_dev_file_of_other_labels_is_refused(tmp_path, train, dev, message):
     assert message in str(refusal.value)
 
 
+def test_labels_of_dev_may_lie_closer_together_than_those_of_train(tmp_path):
+    files = [
+        table(tmp_path / f"{at}.tsv", cycle(*labels))
+        for at, labels in enumerate((("0", "2.5", "5"), ("3", "4"), ("2", "3.5")))
+    ]
+    assert read_pairs(files).task.largest == 5
+
+
+def test_a_pipe_is_refused(tmp_path):
+    # It is empty when it is opened again, or begins in the middle.
+    read_end, write_end = os.pipe()
+    for path in (f"/dev/fd/{read_end}", "/dev/null"):
+        with pytest.raises(DataError, match=r"a pipe or a device, .*write it into a file"):
+            read_pairs([path])
+    for end in (read_end, write_end):
+        os.close(end)
+
+
 def test_one_text_in_all_rows_leaves_no_split():
     rows = [SentencePair(str(i), "the same", f"b {i}", float(i % 2)) for i in range(100)]
     with pytest.raises(DataError, match=r"connect 100 of 100 rows.*--pairs TRAIN DEV TEST"):
@@ -272,6 +309,7 @@ def test_one_text_in_all_rows_leaves_no_split():
 
 
 def test_an_unknown_header_names_the_remedy(tmp_path):
-    path = table(tmp_path / "t.tsv", cycle("0", "1"), ("alpha", "beta", "gamma"))
-    with pytest.raises(DataError, match="--columns"):
-        read_pairs([path])
+    for header in (("alpha", "beta", "gamma"), ("query", "text", "label")):
+        path = table(tmp_path / "t.tsv", cycle("0", "1"), header)
+        with pytest.raises(DataError, match="--columns"):
+            read_pairs([path])

@@ -10,7 +10,7 @@ from reading import write
 
 from data.examples import Triplet
 from data.published import iter_nli
-from data.triplets import Related, iter_triplets, main, sample, triplets
+from data.triplets import Related, iter_pairs, iter_triplets, main, sample, triplets
 
 
 def test_triplets_have_two_or_three_columns_of_any_name(tmp_path):
@@ -125,6 +125,14 @@ def test_what_is_wrong_is_said_in_one_line(arguments, content, said, tmp_path, c
     error = capsys.readouterr().err
     assert said in error and error.startswith("error: ") and error.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("labels", [("1", "0"), ("1.0", "0.0"), ("Yes", "No"), ("1", "2.5")])
+def test_pairs_whose_label_does_not_say_yes_are_told(labels, tmp_path, caplog):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("text_a\ttext_b\tlabel\na b\tc d\t{}\ne f\tg h\t{}\n".format(*labels))
+    assert len(list(iter_pairs(path))) == 2
+    assert "pairs.tsv: 1 row(s) whose label does not say yes (first: line 3)" in caplog.text
 
 
 def test_the_real_pairs_give_the_triplets_of_a_double_loop(tmp_path):

@@ -83,7 +83,8 @@ def test_labels_are_numbers_words_or_scores(tmp_path):
     assert labels("1", "0", "1.0") == [1, 0, 1]
     assert labels("Yes", "no", "yes") == [1, 0, 1]
     assert labels("4.5", "3.9", "4", at=4) == [1, 0, 1]
-    assert labels("1", "", "0") == [1, 0]
+    assert labels("4,5", "3,9", "4", at=4) == [1, 0, 1]
+    assert labels("1", "", "0") == labels("1", "NaN", "0") == [1, 0]
     for spelled, more, told in (
         (("1", "2", "0"), {}, "p.tsv:3: label '2', expected 0 or 1, yes or no; give --at SCORE"),
         (
@@ -91,7 +92,7 @@ def test_labels_are_numbers_words_or_scores(tmp_path):
             {},
             "p.tsv:3: label 'perhaps', expected 0 or 1, yes or no; correct",
         ),
-        (("1", "yes", "0"), {"at": 1}, "p.tsv:3: label 'yes', expected a score; leave out --at"),
+        (("1", "yes", "0"), {"at": 1}, "p.tsv:3: label 'yes', expected a score; correct"),
         (("", "", ""), {}, "3 row(s) without a label (first: line 2), and no others"),
     ):
         with pytest.raises(DataError) as error:

@@ -192,6 +192,7 @@ def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
         ({"pairs": "a.tsv", "task": "sts"}, "the labels of --pairs say the task"),
         ({"pairs": ("a", "b", "c", "d")}, "one to three files"),
         ({"pairs": ("a", "a")}, "the same file twice"),
+        ({"pairs": ("a", "./a")}, "the same file twice"),
         ({"pairs": "a.tsv", "columns": ("a",)}, "FIRST SECOND LABEL, or TEXT LABEL"),
         ({"columns": ("a", "b")}, "nothing reads it; add --pairs FILE"),
         ({"task": "similarity"}, "is for a table of your own; add --pairs FILE"),
@@ -205,6 +206,13 @@ def test_settings_of_tables_that_do_not_combine_are_refused(given, message):
     with pytest.raises(UserError) as refusal:
         Settings(**given)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("flag", ["--pairs", "--data"])
+def test_a_path_that_the_system_refuses_is_one_line(flag, capsys):
+    with pytest.raises(SystemExit) as end:
+        parse_options([flag, "x" * 300])
+    assert end.value.code == 2 and "name too long; check the path" in capsys.readouterr().err
 
 
 def test_a_folder_without_task_gives_the_tasks_that_are_there(toy_data, tmp_path):

@@ -12,6 +12,7 @@ from heads.config import HeadConfig
 from heads.saved import load_head, read_head, save_head
 from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
+from runtime.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,15 @@ def test_an_opened_head_predicts_as_the_fitted_one(
     assert not opened.head.training
     texts = [example.texts for example in splits.dev]
     assert opened.logits(texts) == pytest.approx(fitted.logits("dev"), abs=1e-5)
+    # One text, and what pandas has for a missing one.
+    missing = [tuple(float("nan") for _ in texts[0])]
+    for wrong, told in (
+        ("a cat", "give a list"),
+        ([None], "example 0"),
+        (missing, "nan, which is"),
+    ):
+        with pytest.raises(UserError, match=told):
+            opened.predict(wrong)
 
 
 def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):

@@ -348,6 +348,10 @@ OF_STEPS = [
     ({MODULES: one_step(type="theirs.Dense")}, "the step 'theirs.Dense' is not supported"),
     ({MODULES: parts(lambda steps: steps.pop(1))}, "the step 'Dense' is not supported without"),
     ({MODULES: parts(lambda steps: steps.pop(0))}, "the step 'Pooling' is not supported"),
+    (
+        {"config.json": None, MODULES: b'[{"type": "sentence_transformers.R", "path": ""}]'},
+        "the step 'R' is not supported",
+    ),
     ({MODULES: one_step(path="../2_Dense")}, "'../2_Dense' leads out of the checkpoint's folder"),
     ({MODULES: one_step(path="/tmp")}, "modules.json: path '/tmp' leads out of the checkpoint's"),
     ({MODULES: one_step(path="C:\\2_Dense")}, "leads out of the checkpoint's folder"),
@@ -360,6 +364,8 @@ OF_STEPS = [
         {PROMPTS: {"prompts": {}, "default_prompt_name": "corpus"}},
         "default_prompt_name is 'corpus', which is not among its prompts",
     ),
+    ({PROMPTS: {"truncate_dim": 8}}, "sentence_transformers.json: truncate_dim is 8, which is not"),
+    ({FAST: None, VOCAB: lines(lambda p: [*p, "longer"])}, "they are not of one checkpoint"),
 ]
 # What may be right is told, and read as in transformers.
 TOLD = [

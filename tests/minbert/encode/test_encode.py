@@ -44,6 +44,11 @@ def test_tables_and_compressed_files_are_read(tmp_path):
     assert all_of(tmp_path / "t.tsv", id_column="no") == [("7", "one, two")]
     assert all_of(tmp_path / "t.txt.bz2") == [("t.txt.bz2:1", "one"), ("t.txt.bz2:3", "two")]
     assert all_of(tmp_path / "t.tex") == [("t.tex:1", "one\ttwo")]
+    (tmp_path / "t.json").write_text('{"text": "one"}\n')
+    assert all_of(tmp_path / "t.json") == [("t.json:1", "one")]
+    (tmp_path / "t.json").write_text('["one", "two"]\n')
+    with pytest.raises(ValueError, match=r"t\.json:1: JSON that is not one object per line"):
+        all_of(tmp_path / "t.json")
 
 
 def test_parquet_is_read_and_written(tmp_path, monkeypatch):
