@@ -160,7 +160,8 @@ def _places(suite: Suite, case: dict[str, Any], array: str, mistakes: tuple[str,
 
     Without any, those that the part asks for.
     """
-    known = [m for m in suite.about["mistakes"] if "place" in m]  # 1.0 wrote suites without
+    of_part = (m for m in suite.about["mistakes"] if m["part"] == case["part"])
+    known = [m for m in of_part if "place" in m]  # 1.0 wrote suites without
     fitting = [m["place"] for m in known if m["name"] in mistakes] or [
         m["place"]
         for m in known
@@ -240,8 +241,9 @@ def array_difference(expected: np.ndarray, answered: np.ndarray) -> tuple[str, s
     """Return how an array differs and what was expected, in words; "" if equal up to rounding."""
     if answered.shape != expected.shape:
         return f"has shape {answered.shape}", f"shape {expected.shape}"
-    wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(answered.astype(float))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
+        wanted = np.atleast_1d(expected.astype(np.float64))
+        got = np.atleast_1d(answered.astype(np.float64))
         distance = np.abs(got - wanted)
     wrong = distance > ABSOLUTE + RELATIVE * np.abs(wanted)
     wrong |= ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))

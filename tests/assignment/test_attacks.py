@@ -38,6 +38,9 @@ STOPS = {
     "frames_walked": "",
     "answers_read": "",
     "answers_linked": "ended by itself",
+    "folder_linked": "ended by itself",
+    "grader_read": "",
+    "handles_taken": "ended by itself",
     "changed_suite": "ended by itself",
     "much_output": "output",
     "much_disk": "disk",
@@ -45,6 +48,7 @@ STOPS = {
     "one_large_file": "",
     "many_folders": "ended by itself",
     "left_behind": "ended by itself",
+    "always_another": "ended by itself",
     "parent_killed": "ended by itself",
     "fork_bomb": "its processes|its memory|",
 }

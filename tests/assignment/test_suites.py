@@ -31,17 +31,13 @@ def test_every_mistake_is_recognised_in_its_own_answers_by_both_suites(made):
     assert len(set(names)) == len(names) == 277
     for folder in SUITES:
         suite = read_suite(made / folder)
-        assert list(suite.mistakes) == names
-        for mistake in suite.about["mistakes"]:
-            name, answers = mistake["name"], suite.answers_of(mistake)
-            wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-            assert wrong and {result.mistakes for result in wrong} == {(name,)}, folder
+        assert list(suite.mistakes) == names and unrecognised(suite) == []
 
 
 def test_the_mistakes_of_other_terms_show_in_the_first_draw(tmp_path):
     parts = chosen_parts(("pooling", "metrics"))
     write_tree(tmp_path, parts, solved=True)
-    drawn = [draw(parts, seed, "hidden") for seed in range(100, 106)]
+    drawn = [draw(parts, seed, "hidden") for seed in range(100, 103)]
     for suite in answered(tmp_path, parts, drawn):
         assert unrecognised(suite) == []
 
@@ -68,7 +64,7 @@ def test_secrets_are_new_and_nothing_that_is_handed_out_depends_on_the_hidden_on
     handed_out = []
     for hidden in (1, 2):
         monkeypatch.chdir(tmp_path)
-        make(tmp_path / "term", ["pooling"], {**keys, "hidden": hidden}, toy_data)
+        make(tmp_path / "term", ["model"], {**keys, "hidden": hidden}, toy_data)
         student = tmp_path / "term" / "student"
         files = (path for path in student.rglob("*") if path.is_file())
         handed_out.append({path: path.read_bytes() for path in files})
