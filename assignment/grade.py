@@ -57,9 +57,6 @@ class GradeOptions:
         "the folder of test labels that make wrote: predictions handed in get a leaderboard",
         metavar="DIR",
     )
-    reference: Path | None = option(
-        None, "the solution, graded first (default: make's, beside the suite)", metavar="DIR"
-    )
     sandbox: str = option(
         "", f"the only one to use, {' or '.join(NAMES)} (default: the first)", metavar="NAME"
     )
@@ -79,28 +76,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m assignment grade",
         description="""\
 Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
-this program compares them with the expected ones and never imports student code.""",
+this program compares them with the expected ones. docs/classroom.md describes what is written
+to DIR, and the sandboxes.""",
         epilog="""\
-A submission is a folder or a zip; one that cannot be read gets no points and a reason,
-and stops no other. Every entry of a folder has a row.
-Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
-and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
-DIR/results.json alone. DIR/code/NAME.py is all that a student wrote, and DIR/handed-out.py
-what all were given, for programs that compare submissions.
+example:
+  python -m assignment grade submissions --suite fall/instructor/hidden \\
+    --starter fall/student --out marks
 
-examples:
-  a class, as downloaded:
-    python -m assignment grade submissions --suite made/instructor/hidden \\
-      --starter made/student --out marks
-  one submission, as Gradescope's run_autograder does:
-    python -m assignment grade /autograder/submission --single --suite hidden \\
-      --starter student --out /autograder/results
-
-The sandbox is a container of docker or podman, else bubblewrap; for one submission alone,
-as on Gradescope, it may be another user, where root's files are closed to others. The
-solution is graded in it first: without all points for it nothing is graded.
 Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
 2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
+        gone={"--reference": "the solution is the folder `reference` beside the suite"},
     )
     return exit_code(lambda: grade(options))
 
@@ -117,9 +102,9 @@ def grade(options: GradeOptions) -> int:
     files = asked_files(parts)
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
-    reference = options.reference or options.suite.parent / "reference"
+    reference = options.suite.parent / "reference"  # graded first
     if not reference.is_dir():
-        raise UserError(f"{reference}: no solution; give make's instructor/reference")
+        raise UserError(f"{reference}: no solution; give --suite make's instructor/hidden")
     gold = open_gold(options.gold) if options.gold else None
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]

@@ -270,7 +270,7 @@ def always_another(values):
     """Leaves a process behind that is another one whenever somebody looks for it."""
     if os.fork() == 0:
         os.setsid()
-        end = time.monotonic() + 1
+        end = time.monotonic() + 0.5
         while time.monotonic() < end:
             if os.fork():
                 os._exit(0)

@@ -88,8 +88,11 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         return {"lengths": lengths, "first_lengths": lengths // 2, "states": draw.floats(14, 3)}
 
     monkeypatch.setattr(sentences, "draw_segments", segments)
+    (pooling,) = parts = chosen_parts(["pooling"])
+    halved = tuple(mistake for mistake in pooling.mistakes if mistake.name == "segments-halved")
+    monkeypatch.setitem(vars(pooling), "mistakes", halved)
     folders = {kind: tmp_path / kind for kind in KINDS}
-    write_suites(folders, chosen_parts(["pooling"]), secrets_of(5), tmp_path / "work")
+    write_suites(folders, parts, secrets_of(5), tmp_path / "work")
     assert len(drawn) == 4
     for folder in folders.values():
         suite = read_suite(folder)
@@ -97,9 +100,7 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         assert case in {of for of, _ in suite.mistakes["segments-halved"]}
     monkeypatch.setattr(suites, "MOST_DRAWS", 1)
     with pytest.raises(UserError, match="'segments-halved' does not show in 1 draws"):
-        write_suites(
-            {"public": tmp_path / "none"}, chosen_parts(["pooling"]), secrets_of(5), tmp_path
-        )
+        write_suites({"public": tmp_path / "none"}, parts, secrets_of(5), tmp_path)
 
 
 @pytest.mark.parametrize("name", ALTERNATIVES)
