@@ -213,6 +213,8 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         _kill(process)
         if isolation.way is USER:
             _sweep(job.user)
+    if watch.exceeded == OTHERS:
+        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
     output = watch.output.decode("utf-8", "replace")
     if not watch.handed_back.startswith(READY):
         fault = " ".join(output.split())
@@ -227,8 +229,6 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
             raise MachineError(
                 "this machine ran out of memory; end other programs, or fewer --jobs"
             )
-    if stopped == OTHERS:
-        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
     return Outcome(code, time.monotonic() - start, stopped, output, files)
 
 

@@ -44,15 +44,10 @@ def small_files(folders: list[str], skip: Sequence[str] = ()) -> Iterator[str]:
 def content(path: str) -> bytes:
     """Return what a file holds, nothing if it cannot be opened."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        with open(path, "rb", buffering=0) as file:
+            return file.read(MOST_BYTES)
     except OSError:
         return b""
-    try:
-        return os.read(handle, MOST_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
 
 
 def is_solution(text: bytes, lines: list[list[bytes]], bytecode: list[bytes]) -> bool:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pty
 import struct
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from assignment.check import show
 from assignment.compare import (
     MOST_ARRAYS,
     Suite,
@@ -24,6 +26,7 @@ from assignment.compare import (
 )
 from assignment.driver import _array
 from assignment.suites import unrecognised
+from runtime.streams import Shown
 
 ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
 Y = {"y": np.ones(2)}
@@ -203,6 +206,16 @@ def test_bytes_made_to_break_their_reader_are_no_answer(tmp_path, name):
 def test_a_surplus_array_is_named_without_what_steers_a_terminal():
     _, computed, instead = difference(ONE, {**ONE, "\x1b[2J\u202e" * 99: ONE["x"]})
     assert instead == "no such array" and computed.isprintable() and len(computed) < 600
+
+
+def test_a_terminal_shows_colours_and_obeys_nothing_that_a_student_wrote(monkeypatch):
+    reader, terminal = pty.openpty()
+    monkeypatch.setattr(sys, "stdout", Shown(open(terminal, "wb", 0), "utf-8"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    show(["  ok     a", "  wrong  b\x1b[2J"])
+    shown = b"  \x1b[32mok\x1b[0m     a\r\n  \x1b[31mwrong\x1b[0m  b\\x1b[2J\r\n"
+    assert os.read(reader, 999) == shown
+    os.close(reader)
 
 
 DRIVEN = """

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_suite import WAYS, any_way, fault_here, name_of
+from small_suite import WAYS, any_way, fault_here, let_in, name_of
 
 from assignment import isolation, sandbox
 from assignment.intake import asked_files
@@ -37,13 +37,6 @@ def job(folder: Path, program: str, way: Isolation, reads=(), **limits) -> Job:
     words = (sys.executable, "-SB", "-c", program)
     user = FIRST_USER if way.own_users else None
     return Job(words, folder / "run", replace(LIMITS, **limits), reads, user)
-
-
-def let_in(folder: Path) -> None:
-    """Let other users into a folder of pytest's, which are private."""
-    for around in (folder, *folder.parents[: len(folder.parents) - 2]):
-        if around.is_dir() and around.stat().st_uid == os.geteuid():
-            around.chmod(around.stat().st_mode | 0o011)
 
 
 def run(folder: Path, program: str, way: Isolation | None = None, **more) -> Outcome:
