@@ -253,17 +253,13 @@ def array_difference(expected: np.ndarray, answered: np.ndarray) -> tuple[str, s
     place = tuple(np.argwhere(wrong)[0].tolist())
     at = f" at {list(place)}" if expected.ndim else ""
     if expected.dtype == bool:
-        return f"is {_said(got[place])}{at}", _said(wanted[place])
+        return f"is {bool(got[place])}{at}", str(bool(wanted[place]))
     more = ""
     if expected.ndim:
         most = np.nanmax(distance, initial=0)
         more = f"; {wrong.sum()} of {wrong.size} numbers of shape {expected.shape} differ"
         more += f", by up to {most:.3g}" if np.isfinite(most) else ""
     return f"is {got[place]:.6g}{at}{more}", f"{wanted[place]:.6g}"
-
-
-def _said(truth: float) -> str:
-    return "True" if truth else "False"
 
 
 def read_arrays(path: Path) -> Arrays:

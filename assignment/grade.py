@@ -127,7 +127,8 @@ def grade(options: GradeOptions) -> int:
             write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
-            graded = grade_class(members, exam, options.jobs or _cores(), work)
+            jobs = options.jobs or len(os.sched_getaffinity(0))
+            graded = grade_class(members, exam, jobs, work)
             for member, mark in zip(members, graded, strict=True):
                 marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)
                 bar.update()
@@ -144,12 +145,6 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
     points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
     why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
