@@ -139,7 +139,7 @@ def fault_of(
         given.mkdir()
         (given / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         command = (sys.executable, "-SBc", PROBE, str(given / "spec.json"))
-        limits = Limits(seconds=3 * PROBE_SECONDS, cpu_seconds=2 * PROBE_SECONDS)
+        limits = Limits(seconds=PROBE_SECONDS + 180, cpu_seconds=PROBE_SECONDS + 90)
         try:
             outcome = run(Job(command, place, limits, (given,), user), isolation)
         except (OSError, subprocess.CalledProcessError) as error:

@@ -220,7 +220,11 @@ def test_a_terminal_shows_colours_and_obeys_nothing_that_a_student_wrote(monkeyp
 
 DRIVEN = """
 import os, sys, time
+from types import ModuleType
 import numpy as np
+torch = sys.modules["torch"] = ModuleType("torch")  # which takes a second
+torch.Tensor, torch.nn = np.ndarray, ModuleType("nn")
+torch.nn.Module = object
 from assignment import driver
 
 def answer(function, inputs):
