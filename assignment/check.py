@@ -5,6 +5,7 @@ Reads: a student's tree and its public suite. The student's code runs in a proce
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from assignment.compare import NO_ANSWER, CaseResult, Suite, judge, read_suite
 from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.options import option, parse
+from runtime.streams import harmless
 
 DRIVER = Path(__file__).parent / "driver.py"
 UNWRITTEN = "raised NotImplementedError: "
@@ -61,8 +63,7 @@ def _check(options: CheckOptions, tree: Path) -> int:
         raise UserError(f"{folder}: no tests here; name the folder that was handed out by --tree")
     suite = read_suite(folder)
     results = check(folder, tree, suite, options.parts, options.seconds)
-    for line in report(suite, results, sys.stdout.isatty() and not os.environ.get("NO_COLOR")):
-        print(line)
+    show(report(suite, results))
     return 0 if all(result.passed for result in results) else 1
 
 
@@ -95,7 +96,21 @@ def check(
     return [replace(r, computed=next(reasons)) if r.computed == NO_ANSWER else r for r in results]
 
 
-def report(suite: Suite, results: Sequence[CaseResult], colours: bool = False) -> list[str]:
+def show(lines: Sequence[str]) -> None:
+    """Print a report, in colours where a terminal shows it."""
+    text = "".join(f"{harmless(line)}\n" for line in lines)
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        for word, colour in COLOURS.items():
+            text = re.sub(f"^  {word}", f"  \x1b[{colour}m{word}\x1b[0m", text, flags=re.MULTILINE)
+        sys.stdout.flush()
+        # Past `sys.stdout`, which writes what a terminal obeys as escapes.
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "backslashreplace"))
+        sys.stdout.buffer.flush()
+    else:
+        print(text, end="")
+
+
+def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
     """Return the lines that tell a student what came of the cases."""
     says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
     lines: list[str] = []
@@ -108,9 +123,8 @@ def report(suite: Suite, results: Sequence[CaseResult], colours: bool = False) -
         for result in of_part:
             unwritten = result.computed.startswith(UNWRITTEN)
             word = "ok" if result.passed else "to do" if unwritten else "wrong"
-            shown = f"\x1b[{COLOURS[word]}m{word:5}\x1b[0m" if colours else f"{word:5}"
             more = f": {result.computed.removeprefix(UNWRITTEN)}" if unwritten else ""
-            lines.append(f"  {shown}  {result.case}{more}")
+            lines.append(f"  {word:5}  {result.case}{more}")
             lines += [f"         {line}" for line in result.lines if not unwritten]
         remarks = dict.fromkeys(line for r in of_part for line in r.remarks.splitlines())
         lines += [f"  by the way, and at no cost: {remark}" for remark in remarks]

@@ -108,20 +108,13 @@ def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 
 
 def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    causes: dict[str, Counter[str]] = {case["name"]: Counter() for case in about["cases"]}
-    for result in (result for mark in marks for result in mark.results if not result.passed):
-        # What many submissions have in common: no place and no number.
-        cause, _, _ = result.computed.partition(":")
-        if cause.startswith('"'):
-            cause = cause[: cause.index('"', 1) + 1] + " differs"
-        causes[result.case][cause] += 1
+    wrong = Counter(r.case for mark in marks for r in mark.results if not r.passed)
     rows = []
-    for case in sorted(about["cases"], key=lambda c: (-causes[c["name"]].total(), c["name"])):
-        reasons = causes[case["name"]]
-        (often, _), *_ = [*reasons.most_common(1), (None, 0)]
-        row = [word(case["name"]), number(case["points"], 0), number(reasons.total(), 0)]
-        rows.append([*row, share(reasons.total() / len(marks), 0), word(often)])
-    header = ("case", "points", "wrong", "share wrong", "most often")
+    for case in sorted(about["cases"], key=lambda case: (-wrong[case["name"]], case["name"])):
+        count = wrong[case["name"]]
+        row = [word(case["name"]), number(case["points"], 0), number(count, 0)]
+        rows.append([*row, share(count / len(marks), 0)])
+    header = ("case", "points", "wrong", "share wrong")
     return Table("Cases, the hardest first", header, rows, kind="long")
 
 

@@ -160,7 +160,8 @@ def _places(suite: Suite, case: dict[str, Any], array: str, mistakes: tuple[str,
 
     Without any, those that the part asks for.
     """
-    known = [m for m in suite.about["mistakes"] if "place" in m]  # 1.0 wrote suites without
+    of_part = (m for m in suite.about["mistakes"] if m["part"] == case["part"])
+    known = [m for m in of_part if "place" in m]  # 1.0 wrote suites without
     fitting = [m["place"] for m in known if m["name"] in mistakes] or [
         m["place"]
         for m in known
@@ -240,8 +241,9 @@ def array_difference(expected: np.ndarray, answered: np.ndarray) -> tuple[str, s
     """Return how an array differs and what was expected, in words; "" if equal up to rounding."""
     if answered.shape != expected.shape:
         return f"has shape {answered.shape}", f"shape {expected.shape}"
-    wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(answered.astype(float))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
+        wanted = np.atleast_1d(expected.astype(np.float64))
+        got = np.atleast_1d(answered.astype(np.float64))
         distance = np.abs(got - wanted)
     wrong = distance > ABSOLUTE + RELATIVE * np.abs(wanted)
     wrong |= ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
@@ -251,17 +253,13 @@ def array_difference(expected: np.ndarray, answered: np.ndarray) -> tuple[str, s
     place = tuple(np.argwhere(wrong)[0].tolist())
     at = f" at {list(place)}" if expected.ndim else ""
     if expected.dtype == bool:
-        return f"is {_said(got[place])}{at}", _said(wanted[place])
+        return f"is {bool(got[place])}{at}", str(bool(wanted[place]))
     more = ""
     if expected.ndim:
         most = np.nanmax(distance, initial=0)
         more = f"; {wrong.sum()} of {wrong.size} numbers of shape {expected.shape} differ"
         more += f", by up to {most:.3g}" if np.isfinite(most) else ""
     return f"is {got[place]:.6g}{at}{more}", f"{wanted[place]:.6g}"
-
-
-def _said(truth: float) -> str:
-    return "True" if truth else "False"
 
 
 def read_arrays(path: Path) -> Arrays:

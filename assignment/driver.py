@@ -12,10 +12,9 @@ import json
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -159,73 +158,40 @@ def run(
         seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
         cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
-    process, grading = os.getpid(), bool(cpu_seconds)
-    if grading:
+    process = os.getpid()
+    if cpu_seconds:
         signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
-        with suppress(PermissionError):  # it leads a session, and so a group, already
-            os.setpgid(0, 0)
     cases = json.loads(Path(suite, "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
     with np.load(Path(suite, "inputs.npz"), allow_pickle=False) as stored:
-        asked = [*(names or functions)]
-        for number, name in enumerate(asked, 1):
+        for name in names or functions:
             keys = [key for key in stored.files if key.startswith(f"{name}/")]
             inputs = {key.removeprefix(f"{name}/"): stored[key] for key in keys}
             if seconds:
                 faulthandler.dump_traceback_later(seconds, exit=True)
             try:
-                if grading:
+                if cpu_seconds:
                     signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
                 answers, remarks = answer(functions[name], inputs)
-                others = _go_on_alone(process, grading)
+                _end_copy(process)
                 if remarks:
                     Path(out, f"{name}.remarks.txt").write_text("\n".join(remarks), "utf-8")
                 with Path(out, f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
             except (Exception, SystemExit) as error:
-                others = _go_on_alone(process, grading)
+                _end_copy(process)
                 words = in_words(error).encode("utf-8", "backslashreplace")  # or lone surrogates
                 Path(out, f"{name}.error.txt").write_bytes(words)
-            if others:
-                _begin_again(asked[number:])
-    if grading:
+    if cpu_seconds:
         signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
 
 
-def _go_on_alone(process: int, grading: bool) -> bool:
-    """End what a student's code made of this process, and, when grading, its other processes.
-
-    Those would take from the other cases what the limits leave. Returns whether there were any; who
-    cannot be ended in a second costs the case.
-    """
-    if os.getpid() != process:  # it would answer the other cases, too
+def _end_copy(process: int) -> None:
+    """End what `os.fork` in a student's code made of this process: it would answer cases, too."""
+    if os.getpid() != process:
         os._exit(1)
-    for number in range(100 if grading else 0):
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:  # there is none
-            return number > 0
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.killpg(0, signal.SIGTERM)
-        time.sleep(0.01)
-    if grading:
-        os._exit(1)
-    return False
-
-
-def _begin_again(names: Sequence[str]) -> None:
-    """Let a new Python ask what is left, as honest code may count on the workers that are gone."""
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    spec = json.loads(sys.argv[1]) | {"names": names}
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if not names:
-        os._exit(0)
-    os.execv(sys.executable, [sys.executable, "-B", __file__, json.dumps(spec)])
 
 
 def _too_long(seconds: float, *_: object) -> None:

@@ -57,9 +57,6 @@ class GradeOptions:
         "the folder of test labels that make wrote; ranks the predictions that were handed in",
         metavar="DIR",
     )
-    reference: Path | None = option(
-        None, "the solution, graded first (default: make's, next to the suite)", metavar="DIR"
-    )
     sandbox: str = option(
         "", f"use only {' or '.join(NAMES)} (default: the first that works)", metavar="NAME"
     )
@@ -79,28 +76,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m assignment grade",
         description="""\
 Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
-this program compares them with the expected ones and never imports student code.""",
+this program compares them with the expected ones. docs/classroom.md describes what is written
+to DIR, and the sandboxes.""",
         epilog="""\
-A submission is a folder or a zip. One that cannot be read gets no points and a reason; the
-others are still graded. Every entry of a folder has a row.
-Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
-and DIR/NAME/results.json of each submission for Gradescope; with --single, only
-DIR/results.json. For programs that compare submissions, DIR/code/NAME.py has a student's code
-and DIR/handed-out.py the code that was handed out.
-
 examples:
   a class, as downloaded:
-    python -m assignment grade submissions --suite made/instructor/hidden \\
-      --starter made/student --out marks
+    python -m assignment grade submissions --suite fall/instructor/hidden \\
+      --starter fall/student --out marks
   one submission, as Gradescope's run_autograder does:
     python -m assignment grade /autograder/submission --single --suite hidden \\
       --starter student --out /autograder/results
 
-The sandbox is a container of docker or podman, else bubblewrap. For a single submission, as
-on Gradescope, it may be another user who cannot open root's files. The solution is graded
-first; if it does not get all points, nothing is graded.
+The sandbox is a container of docker or podman, else bubblewrap; for a single submission also
+another user. The solution is graded first; if it does not get all points, nothing is graded.
 Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
 2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
+        gone={"--reference": "the solution is the folder `reference` beside the suite"},
     )
     return exit_code(lambda: grade(options))
 
@@ -117,9 +108,9 @@ def grade(options: GradeOptions) -> int:
     files = asked_files(parts)
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
-    reference = options.reference or options.suite.parent / "reference"
+    reference = options.suite.parent / "reference"  # graded first
     if not reference.is_dir():
-        raise UserError(f"{reference}: no solution; give make's instructor/reference")
+        raise UserError(f"{reference}: no solution; give --suite make's instructor/hidden")
     gold = open_gold(options.gold) if options.gold else None
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
@@ -142,7 +133,8 @@ def grade(options: GradeOptions) -> int:
             write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
-            graded = grade_class(members, exam, options.jobs or _cores(), work)
+            jobs = options.jobs or len(os.sched_getaffinity(0))
+            graded = grade_class(members, exam, jobs, work)
             for member, mark in zip(members, graded, strict=True):
                 marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)
                 bar.update()
@@ -159,12 +151,6 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
     points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
     why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:

@@ -4,6 +4,7 @@ They were made by somebody nobody trusts. Links are never followed, sizes are bo
 not asked for stays behind.
 """
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,10 @@ FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
 SUFFIXES = {".py", ".txt", ".json"}  # the training data stay behind
 MOST_NEW = 100  # modules of a student's own
 DEPTH = 2  # folders around a submission's tree, as archives add them
+LONGEST = 200  # bytes of a submission's name, after which files are named
+# A file and a folder of one name, or too long a name. Other errors are not the student's fault.
+BAD_NAME = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
+NOT_TAKEN = f"no plain file of up to {MOST_BYTES >> 20} MB, or in the way of another"
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> 
     def faulty(fault: str, place: Path = path) -> Submission:
         return Submission(name, path, place, f"{printable(place.name)}: {fault}")
 
+    if len(os.fsencode(name)) > LONGEST:
+        return faulty(f"a name of more than {LONGEST} bytes; rename it")
     if path.is_symlink() or not (path.is_dir() or _is_zip(path)):
         kind = "a link" if path.is_symlink() else "no folder and no .zip"
         return faulty(f"{kind}; hand in a zip")
@@ -143,13 +150,9 @@ def _unpack(path: Path, folder: Path) -> None:
             raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip the code alone")
         if len(content) > MOST_BYTES:
             continue
-        target = folder / PurePosixPath(name)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        except OSError as error:  # a file and a folder of one name, or too long a name
-            shown = short(target.name, 80)
-            raise DataError(f"{path}: {shown!r} cannot be written ({error.strerror})") from None
+        if not _write(folder / PurePosixPath(name), content):
+            shown = short(name, 80)
+            raise DataError(f"{path}: {shown!r} is too long, or a file and a folder; zip again")
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
@@ -166,13 +169,13 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     source = starter or tree
     for entry in files_below(source, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
         if _is_code(entry.name):
-            _copy(Path(entry.path), target / Path(entry.path).relative_to(source), MOST_BYTES)
+            _copy(Path(entry.path), target / Path(entry.path).relative_to(source))
     left = _take_new_modules(tree, target) if starter else []
     for name in files:
         if not _is_plain(tree, name):
             left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
-        elif not _copy(tree / name, target / name, MOST_BYTES):
-            left.append(f"{name}: no plain file of up to {MOST_BYTES >> 20} MB")
+        elif not _copy(tree / name, target / name):
+            left.append(f"{name}: {NOT_TAKEN}")
     return left
 
 
@@ -198,11 +201,11 @@ def _take_new_modules(tree: Path, target: Path) -> list[str]:
         if path.suffix != ".py" or not _is_code(path.name) or (target / path).exists():
             continue
         if is_hidden(path.name):
-            left.append(f"{path}: hidden")
+            left.append(f"{printable(str(path))}: hidden")
         elif taken == MOST_NEW:
             return [*left, f"{path}: more than {MOST_NEW} new modules"]
-        elif not _copy(Path(entry.path), target / path, MOST_BYTES):
-            left.append(f"{path}: no plain file of up to {MOST_BYTES >> 20} MB")
+        elif not _copy(Path(entry.path), target / path):
+            left.append(f"{printable(str(path))}: {NOT_TAKEN}")
         taken += 1
     return left
 
@@ -222,16 +225,26 @@ def _is_plain(tree: Path, name: str) -> bool:
     return path.is_file()
 
 
-def _copy(source: Path, target: Path, most: int) -> bool:
+def _copy(source: Path, target: Path) -> bool:
     """Copy a regular file of bounded size and of one name; return whether it was one."""
     try:
         with open_plain(source) as file:
-            content = file.read(most + 1)
+            content = file.read(MOST_BYTES + 1)
             linked = os.fstat(file.fileno()).st_nlink > 1
     except OSError:
         return False
-    if linked or len(content) > most:
+    if linked or len(content) > MOST_BYTES:
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+    return _write(target, content)
+
+
+def _write(target: Path, content: bytes) -> bool:
+    """Write a file; return whether a student's folder may have such a name."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except OSError as error:
+        if error.errno not in BAD_NAME:
+            raise
+        return False
     return True

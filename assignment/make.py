@@ -51,12 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment make",
         description="""\
-Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. Secrets of
-128 bits, which instructor/secrets.json keeps, decide all sizes, weights, expected values
-and the names of hidden cases; nothing in the student's folder depends on the hidden one.""",
+Write a term's assignment: DIR/student to hand out, DIR/instructor to keep.""",
         epilog="""\
-examples:
-  python -m assignment make --out fall
+example:
   python -m assignment make --out fall --parts attention layer simcse
 
 Exit codes: 0 done, 2 wrong input.""",

@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from assignment.isolation import ROOT, Job, Limits, probe
@@ -81,7 +80,7 @@ def choose(
     asked: str = "",
     hidden: Sequence[Path] = (),
     alone: bool = False,
-    traces: Mapping[str, Any] = MappingProxyType({}),
+    traces: Mapping[str, Any] | None = None,
 ) -> Isolation:
     """Return the first way that works here and hides answers and solution, found out by trying.
 
@@ -120,7 +119,7 @@ def choose(
 def fault_of(
     isolation: Isolation,
     hidden: Sequence[Path] = (),
-    traces: Mapping[str, Any] = MappingProxyType({}),
+    traces: Mapping[str, Any] | None = None,
 ) -> str:
     """Return why a way of isolation will not do, "" if it runs Python and hides what it should.
 
@@ -130,7 +129,7 @@ def fault_of(
         return "root as root is not kept from anything"
     paths = [str(folder.resolve()) for folder in hidden]
     paths += [entry.path for folder in paths for entry in files_below(folder)]
-    spec = {"paths": paths, "skip": [], "seconds": PROBE_SECONDS, **traces}
+    spec = {"paths": paths, "skip": [], "seconds": PROBE_SECONDS, **(traces or {})}
     spec["folders"] = site.getsitepackages()
     with tempfile.TemporaryDirectory() as folder:
         user = FIRST_USER if isolation.own_users else None
@@ -140,7 +139,7 @@ def fault_of(
         given.mkdir()
         (given / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         command = (sys.executable, "-SBc", PROBE, str(given / "spec.json"))
-        limits = Limits(seconds=3 * PROBE_SECONDS, cpu_seconds=2 * PROBE_SECONDS)
+        limits = Limits(seconds=PROBE_SECONDS + 180, cpu_seconds=PROBE_SECONDS + 90)
         try:
             outcome = run(Job(command, place, limits, (given,), user), isolation)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -163,7 +162,6 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     """Run a command.
 
     Its environment is fixed and small, its home and its temporary files lie in folder/scratch.
-
     When `stop` is set, it ends.
 
     Raises:
@@ -213,6 +211,8 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         _kill(process)
         if isolation.way is USER:
             _sweep(job.user)
+    if watch.exceeded == OTHERS:
+        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
     output = watch.output.decode("utf-8", "replace")
     if not watch.handed_back.startswith(READY):
         fault = " ".join(output.split())
@@ -227,8 +227,6 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
             raise MachineError(
                 "this machine ran out of memory; end other programs, or fewer --jobs"
             )
-    if stopped == OTHERS:
-        raise MachineError(f"{folder}: {OTHERS}; see who fills it, and grade again")
     return Outcome(code, time.monotonic() - start, stopped, output, files)
 
 

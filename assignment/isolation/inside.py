@@ -72,10 +72,8 @@ def _watch(spec: dict[str, Any], ended: int) -> str:
         over = select.select([0, ended], [], [], LOOK_SECONDS)[0]
         # In a file system of its own, whose size is fixed; the number of files is not.
         disk = os.statvfs(spec["folder"])
-        many, full = (
-            disk.f_files - disk.f_ffree > spec["files"],
-            disk.f_bfree < disk.f_blocks * FULL,
-        )
+        many = disk.f_files - disk.f_ffree > spec["files"]
+        full = disk.f_bfree < disk.f_blocks * FULL
         if spec["files"] and (many or full):
             return "disk"
         if over:

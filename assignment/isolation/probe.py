@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from importlib.util import MAGIC_NUMBER
+from typing import Any
 
 ELSEWHERE = ("/proc", "/sys", "/dev")
 LEAST_BYTES, MOST_BYTES = 2**8, 2**16  # of a file of the solution
@@ -44,15 +45,10 @@ def small_files(folders: list[str], skip: Sequence[str] = ()) -> Iterator[str]:
 def content(path: str) -> bytes:
     """Return what a file holds, nothing if it cannot be opened."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        with open(path, "rb", buffering=0) as file:
+            return file.read(MOST_BYTES)
     except OSError:
         return b""
-    try:
-        return os.read(handle, MOST_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
 
 
 def is_solution(text: bytes, lines: list[list[bytes]], bytecode: list[bytes]) -> bool:
@@ -62,37 +58,28 @@ def is_solution(text: bytes, lines: list[list[bytes]], bytecode: list[bytes]) ->
     return b"def " in text and any(all(line in text for line in body) for body in lines)
 
 
-def tell(found: str = "", late: bool = False) -> None:
-    """Print what was found, and whether time was up."""
-    print(json.dumps({"found": found, "late": late}))
-
-
-def main() -> None:
-    """Look, and tell."""
-    with open(sys.argv[1]) as file:
-        spec = json.load(file)
+def look(spec: dict[str, Any]) -> tuple[str, bool]:
+    """Return what was found, "" if nothing, and whether time was up before all was looked at."""
     for path in spec["paths"]:
         try:
             os.close(os.open(path, os.O_RDONLY))
         except OSError:
             continue
-        tell(path)
-        return
+        return path, False
     if "lines" not in spec:
-        tell()
-        return
+        return "", False
     lines = [[bytes.fromhex(line) for line in body] for body in spec["lines"]]
     bytecode = [bytes.fromhex(code) for code in spec["bytecode"]]
     end = time.monotonic() + spec["seconds"]
     for path in small_files([*spec["folders"], "/"], [*ELSEWHERE, *spec["skip"]]):
         if is_solution(content(path), lines, bytecode):
-            tell(path)
-            return
+            return path, False
         if time.monotonic() > end:
-            tell(late=True)
-            return
-    tell()
+            return "", True
+    return "", False
 
 
 if __name__ == "__main__":
-    main()
+    with open(sys.argv[1]) as given:
+        found, late = look(json.load(given))
+    print(json.dumps({"found": found, "late": late}))

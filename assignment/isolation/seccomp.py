@@ -34,6 +34,7 @@ REFUSED = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
     "perf_event_open": (298, 241),
     "bpf": (321, 280),
     "userfaultfd": (323, 282),

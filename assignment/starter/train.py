@@ -1,7 +1,7 @@
 """Trains on one task with what you wrote, and writes predictions: where the open part begins.
 
     python train.py --task sts
-    python train.py --task sts --encoder cross --simcse 500
+    python train.py --task sts --encoder cross --simcse 100
 
 In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed,
 not all rows: two cores take less than three minutes.

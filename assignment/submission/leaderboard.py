@@ -79,12 +79,10 @@ Rank the submissions of a folder, each a folder or a zip: scores with 95% interv
 whether each is significantly better than the next (same rows, Holm's correction).
 A broken submission is listed with its first error; the others are still ranked.""",
     "epilog": f"""\
-examples:
-  python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html
-  python -m assignment leaderboard submissions --gold hidden --split test
+example:
+  python -m assignment leaderboard submissions --gold fall/instructor/gold --html board.html
 
-Zips are read in memory and within bounds; links, and entries that name places outside, are
-refused. {CODES}""",
+{CODES}""",
 }
 
 

@@ -35,7 +35,6 @@ class PackageOptions:
     tasks: tuple[str, ...] = option(
         CS224N, "tasks that must be there, dev and test", choices=tuple(COURSE)
     )
-    cells: tuple[str, ...] = option((), "heads to take instead of the best", metavar="CELL")
 
 
 ABOUT: dict[str, Any] = {
@@ -45,15 +44,14 @@ Write the zip that a course collects: dev and test predictions of each task unde
 course's names. They are checked first. For each task, the head with the best dev score is
 used.""",
     "epilog": f"""\
-examples:
-  the best heads of a run:
-    python -m assignment package runs/first --out submission.zip
-  another head for one of the tasks:
-    python -m assignment package runs/first --cells sup-sts-bi-frozen-concat-42 \\
-        --out submission.zip
+example:
+  python -m assignment package runs/first --out submission.zip
 
-The same predictions always give the same bytes. {CODES}""",
-    "gone": {"--dialect": "the zip has the files of the run, spelled as CS224N's code does"},
+{CODES}""",
+    "gone": {
+        "--dialect": "the zip has the files of the run, spelled as CS224N's code does",
+        "--cells": "the head with the best dev score of each task is taken",
+    },
 }
 
 
@@ -89,12 +87,8 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _documents(options: PackageOptions, cells: Sequence[Cell]) -> list[Document]:
-    """Return the predictions of each task's head: the named one, else the best on dev."""
-    named = {cell.name: cell for cell in reversed(cells)}
-    for name in options.cells:
-        if name not in named:
-            raise DataError(f"{options.run}: no head {name!r}; --cells takes {', '.join(named)}")
-    heads = {named[name].task: named[name] for name in options.cells}
+    """Return the predictions of each task's head, the best on dev."""
+    heads: dict[str, Cell] = {}
     scored = [(_main_score(cell), cell) for cell in cells if cell.split == "dev"]
     ranked = [(-score, cell.name, cell) for score, cell in scored if score is not None]
     for _, _, cell in sorted(ranked, key=lambda row: row[:2]):  # of equal scores the first name
@@ -102,12 +96,9 @@ def _documents(options: PackageOptions, cells: Sequence[Cell]) -> list[Document]
     documents = []
     for task in options.tasks:
         if task not in heads:
-            raise DataError(
-                f"{options.run}: no dev score of {task}; name a head (--cells), or --tasks"
-            )
+            raise DataError(f"{options.run}: no dev score of {task}; give --tasks without it")
         head = heads[task]
-        on_dev = f", dev {decimals(_main_score(head))}" if head.split == "dev" else ""
-        print(f"{task:6}  {head.name}{on_dev}")
+        print(f"{task:6}  {head.name}, dev {decimals(_main_score(head))}")
         paths = [options.run / predictions_name(head.name, task, split) for split in SPLITS]
         documents += [doc for path in paths if path.is_file() for doc in open_submission(path)]
     return documents

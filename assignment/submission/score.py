@@ -124,8 +124,7 @@ Score files of predictions against the labels: accuracy, F1, Pearson, Spearman w
 intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
 all three tasks are given.""",
     "epilog": f"""\
-examples:
-  python -m assignment score predictions/sts-dev-output.csv --gold downloads/cs224n
+example:
   python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
 
 A row without an answer counts as wrong; of similarities, as the mean of those given.

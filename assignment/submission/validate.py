@@ -40,6 +40,7 @@ logger = logging.getLogger("assignment")
 
 NAMED = 3  # ids named of those missing
 LONGEST = 300  # characters of a fault
+MOST_SHOWN = 20  # faults of a file
 DATA = (
     "folder with the tasks' files; bundled and cs224n stand for the project's own and the course's"
 )
@@ -260,7 +261,6 @@ class ValidateOptions:
     tasks: tuple[str, ...] = option(
         CS224N, "tasks that must be there, dev and test", choices=tuple(ASKED)
     )
-    most: int = option(20, "faults shown of each file", least=1)
 
 
 ABOUT: dict[str, Any] = {
@@ -271,16 +271,14 @@ Every error has its file, its line and a remedy. Reads files of CS224N's minBERT
 (2023-24), of its GPT-2 project (para and sst), and of the course in Göttingen.""",
     "epilog": f"""\
 examples:
-  all that CS224N's leaderboard wants, before it is handed in:
+  all that CS224N's leaderboard wants; and the two tasks of the course's first half:
     python -m assignment validate predictions --data downloads/cs224n
-  one file; a zip; the two tasks of the course's first half:
-    python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
-    python -m assignment validate submission.zip --data downloads/cs224n
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
   the course in Göttingen, a repository next to this project:
     python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
+    "gone": {"--most": "20 faults of each file are shown"},
 }
 
 
@@ -307,10 +305,10 @@ def main(argv: Sequence[str]) -> None:
         shown = file.document.shown
         if file.task and file.split:
             print(f"{shown}: {len(file.answers):,} rows of {file.task} {file.split}")
-        for line in [*(f"note: {note}" for note in file.notes), *file.faults[: options.most]]:
+        for line in [*(f"note: {note}" for note in file.notes), *file.faults[:MOST_SHOWN]]:
             print(line)
-        if len(file.faults) > options.most:
-            print(f"{shown}: ... and {len(file.faults) - options.most:,} more faults (--most N)")
+        if len(file.faults) > MOST_SHOWN:
+            print(f"{shown}: ... and {len(file.faults) - MOST_SHOWN:,} more faults")
     for line in missing:
         print(line)
     if faults := len(missing) + sum(len(file.faults) for file in checked):

@@ -4,6 +4,7 @@ Each file handed in is this whole file with `double = NAME` and honest functions
 words between @ are filled in.
 """
 
+import ctypes
 import gc
 import json
 import os
@@ -147,6 +148,45 @@ def answers_linked(values):
     os._exit(0)
 
 
+def folder_linked(values):
+    """Puts a link to where the answers lie in the place of the folder for its own."""
+    out = Path(os.environ["HOME"]).parent / "out"
+    for place in (ANSWERS.parent, f"/proc/1/root{ANSWERS.parent}", f"/proc/{os.getppid()}/cwd"):
+        try:
+            out.rename(f"{out}-{time.monotonic()}")
+            out.symlink_to(place)
+            if (out / "double.npz").exists():
+                break
+        except OSError:
+            pass
+    os._exit(0)
+
+
+def grader_read(values):
+    """Reads the memory, environment, arguments and open files of all processes that it can see."""
+    needle = np.load(ANSWERS)["double/answer"].tobytes() if ANSWERS.exists() else b"answer"
+    for name in ("mem", "environ", "fd/0", "fd/3", "fd/5", "cwd/answers.npz"):
+        for path in Path("/proc").glob(f"[0-9]*/{name}"):
+            try:
+                if path.parts[2] != str(os.getpid()) and needle in path.read_bytes():
+                    return np.frombuffer(needle)
+            except OSError:
+                pass
+    return values
+
+
+def handles_taken(values):
+    """Takes the pipe to the grader from the process that hands answers back, and fills it."""
+    library = ctypes.CDLL(None)
+    for process in (1, os.getppid()):
+        for number in range(8):
+            handle = library.syscall(438, os.pidfd_open(process), number, 0)
+            if handle >= 0 and number < 3:
+                os.write(handle, b'["out/double.npz", 9]\n[0, ""]\n' * 100)
+                MARKER.write_text("written to the grader")
+    os._exit(0)
+
+
 def changed_suite(values):
     """Changes the suite, the driver and its own tree, in the hope that the next run reads them."""
     driver = Path(sys.argv[0])
@@ -223,6 +263,18 @@ def left_behind(values):
             MARKER.write_text("still here")
             os._exit(0)
         os._exit(0)
+    os._exit(0)
+
+
+def always_another(values):
+    """Leaves a process behind that is another one whenever somebody looks for it."""
+    if os.fork() == 0:
+        os.setsid()
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+        MARKER.write_text("still here")
     os._exit(0)
 
 

@@ -92,6 +92,13 @@ def any_way() -> Isolation:
     return next(here, Isolation(UNSAFE))
 
 
+def let_in(folder: Path) -> None:
+    """Let other users into a folder of pytest's, which are private."""
+    for around in (folder, *folder.parents[: len(folder.parents) - 2]):
+        if around.is_dir() and around.stat().st_uid == os.geteuid():
+            around.chmod(around.stat().st_mode | 0o011)
+
+
 def name_of(way: Isolation) -> str:
     """Return what a test of a way is called."""
     return f"{way.name}-{'own-user' if way.own_users else 'one-user'}"

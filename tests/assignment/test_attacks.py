@@ -15,6 +15,7 @@ from small_suite import (
     exam,
     fault_here,
     graded,
+    let_in,
     passed,
     submission,
     write_suite,
@@ -38,6 +39,9 @@ STOPS = {
     "frames_walked": "",
     "answers_read": "",
     "answers_linked": "ended by itself",
+    "folder_linked": "ended by itself",
+    "grader_read": "",
+    "handles_taken": "ended by itself",
     "changed_suite": "ended by itself",
     "much_output": "output",
     "much_disk": "disk",
@@ -45,6 +49,7 @@ STOPS = {
     "one_large_file": "",
     "many_folders": "ended by itself",
     "left_behind": "ended by itself",
+    "always_another": "ended by itself",
     "parent_killed": "ended by itself",
     "fork_bomb": "its processes|its memory|",
 }
@@ -73,6 +78,7 @@ def marked(tmp_path_factory, suite, request):
     place = tmp_path_factory.mktemp("class")
     marker = place / "open" / "marker"
     marker.parent.mkdir()
+    let_in(marker.parent)
     marker.parent.chmod(0o777)
     words = {"ANSWERS": suite / "answers.npz", "MARKER": marker, "GRADER": os.getpid()}
     members = [submission(place / name, attack(name, **words)) for name in STOPS]

@@ -1,5 +1,6 @@
 """What is earned, what a missing or a hostile answer scores, and what enters the sandbox."""
 
+import errno
 import json
 import os
 import signal
@@ -152,10 +153,32 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     (own / "a" / "missing.py").unlink()
     (own / "helper.py").write_text("own")
     (own / "loop.py").symlink_to(own / "helper.py")
-    (own / ".hidden.py").write_text("own")
+    (own / ".hidden\n.py").write_text("own")
+    # A folder of the name of a file that was handed out stands in nobody's way.
+    (own / "a" / "other.py").unlink()
+    (own / "a" / "other.py").mkdir()
+    (own / "a" / "other.py" / "x.py").write_text("own")
     left = take_code(own, target, ("a/asked.py", "a/missing.py"), starter)
     found = {p.relative_to(target).as_posix(): p.read_text() for p in target.rglob("*.py")}
     given = {"a/asked.py": "own", "a/other.py": "given", "a/missing.py": "given"}
     assert found == given | {"helper.py": "own"}
-    link = "loop.py: no plain file of up to 1 MB"
-    assert left == [".hidden.py: hidden", link, "a/missing.py: not there"]
+    taken = "no plain file of up to 1 MB, or in the way of another"
+    below, link = (f"{name}: {taken}" for name in ("a/other.py/x.py", "loop.py"))
+    assert left == [".hidden\\n.py: hidden", link, below, "a/missing.py: not there"]
+
+
+def test_a_name_that_a_disk_refuses_is_the_students_fault_and_a_full_disk_is_not(
+    tmp_path, monkeypatch
+):
+    assert not intake._write(tmp_path / ("x" * 300), b"") and intake._write(tmp_path / "y", b"")
+    (tmp_path / "class" / ("z" * 201)).mkdir(parents=True)
+    submission(tmp_path / "class" / "ada")
+    _, long = submissions([tmp_path / "class"], FILES, single=False, work=tmp_path)
+    assert long.fault.endswith("a name of more than 200 bytes; rename it")
+
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        intake._write(tmp_path / "y", b"")

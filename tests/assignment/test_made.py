@@ -176,7 +176,7 @@ def test_an_assignment_that_is_there_is_replaced_only_by_force(tmp_path, toy_dat
     secrets = tmp_path / "instructor" / "secrets.json"
     secrets.parent.mkdir()
     secrets.write_text("{}")
-    words = ["make", "--out", str(tmp_path), "--parts", "weights", "--data", str(toy_data)]
+    words = ["make", "--out", str(tmp_path), "--parts", "model", "--data", str(toy_data)]
     assert main(words) == 2
     assert "give --force" in capsys.readouterr().err and secrets.read_text() == "{}"
     assert main([*words, "--force"]) == 0 and secrets.read_text() != "{}"

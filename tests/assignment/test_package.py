@@ -19,18 +19,16 @@ def package(capsys, *words):
     return code, out, err
 
 
-def test_a_run_gives_the_best_head_of_each_task_or_the_named_one(place, capsys):
+def test_a_run_gives_the_best_head_of_each_task(place, capsys):
     made_run(place / "run", (0.4, 0.9, 0.6))
     made_run(place / "equal", (0.9, 0.9))
-    named = "sup-sst-bi-frozen-concat-0"
     packed = []
-    for words, sst in ((["run"], 1), (["run"], 1), (["run", "--cells", named], 0), (["equal"], 0)):
-        code, out, err = package(capsys, *words)
+    for run, sst in (("run", 1), ("run", 1), ("equal", 0)):
+        code, out, err = package(capsys, run)
         assert (code, err) == (0, "") and f"sst     sup-sst-bi-frozen-concat-{sst}, dev 0." in out
         with zipfile.ZipFile(place / "s.zip") as archive:
             files = {name: archive.read(name).decode() for name in archive.namelist()}
-        skill = 0.4 if named in words else 0.9
-        text = text_of("sst", "dev", values=predictions("sst", "dev", skill, sst))
+        text = text_of("sst", "dev", values=predictions("sst", "dev", 0.9, sst))
         assert files["predictions/sst-dev-output.csv"] == text
         assert main(["validate", "s.zip", "--data", "data"]) == 0
         packed.append((place / "s.zip").read_bytes())
@@ -54,8 +52,7 @@ def test_nothing_is_written_where_anything_is_wrong(place, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "--cells", "none"), "run: no head 'none'; --cells takes sup-sst-"),
-        (("run", "--tasks", "sst", "sts"), "run: no dev score of sts; name a head"),
+        (("run", "--tasks", "sst", "sts"), "run: no dev score of sts; give --tasks without it"),
         (("data",), "data: no results.json in it; give the folder of a run"),
     ],
 )

@@ -1,6 +1,5 @@
 """The sandbox: what a command may use, see and keep, in every way of isolation that is here."""
 
-import io
 import json
 import os
 import py_compile
@@ -12,9 +11,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from small_suite import WAYS, any_way, fault_here, name_of
+from small_suite import WAYS, any_way, fault_here, let_in, name_of
 
 from assignment import isolation, sandbox
 from assignment.intake import asked_files
@@ -39,13 +37,6 @@ def job(folder: Path, program: str, way: Isolation, reads=(), **limits) -> Job:
     words = (sys.executable, "-SB", "-c", program)
     user = FIRST_USER if way.own_users else None
     return Job(words, folder / "run", replace(LIMITS, **limits), reads, user)
-
-
-def let_in(folder: Path) -> None:
-    """Let other users into a folder of pytest's, which are private."""
-    for around in (folder, *folder.parents[: len(folder.parents) - 2]):
-        if around.is_dir() and around.stat().st_uid == os.geteuid():
-            around.chmod(around.stat().st_mode | 0o011)
 
 
 def run(folder: Path, program: str, way: Isolation | None = None, **more) -> Outcome:
@@ -73,6 +64,7 @@ TRIALS = {
     "new user namespace": "call(NUMBERS['unshare'], 0x10000000)",
     "cloned user namespace": "call(CLONE, 0x10000000 | 17, 0, 0, 0, 0) or os._exit(0)",
     "clone3": "call(435, 0, 0)",
+    "another's handles": "call(NUMBERS['pidfd_getfd'], os.pidfd_open(os.getppid() or 1), 0, 0)",
     "ptrace": "call(NUMBERS['ptrace'], 0, 0, 0, 0)",
     "bpf": "call(NUMBERS['bpf'], 0, 0, 0)",
     "io_uring": "call(425, 1, ctypes.create_string_buffer(120))",
@@ -287,30 +279,28 @@ def test_files_without_a_name_fill_no_more_than_what_a_submission_may_use(tmp_pa
 
 
 NOTE = """
-import os, sys
-for folder, _, files in os.walk("/"):
-    if folder.startswith(("/proc", "/sys")):
-        continue
-    if WRITE:
-        for make in (lambda path: open(path, "w").close(), os.mkdir, os.mkfifo):
-            try:
-                make(f"{folder}/{MARK}-{make.__name__}")
-            except OSError:
-                pass
-    elif any(MARK in name for name in os.listdir(folder)):
+import os
+for folder, folders, files in os.walk("/"):
+    if folder == "/":
+        folders[:] = {*folders} - {"proc", "sys"}
+    if any(MARK in name for name in folders + files):
         print(folder)
+    if WRITE and os.access(folder, os.W_OK):
+        for make in (lambda path: open(path, "w").close(), os.mkdir, os.mkfifo):
+            make(f"{folder}/{MARK}-{make.__name__}")
+        WRITE.append(folder)
+print(len(WRITE))
 """
 
 
 def test_one_submission_finds_no_note_of_the_one_before(tmp_path, way):
     mark = f"note-{os.getpid()}-{way.name}"
     told = []
-    for number, write in enumerate((True, False)):
+    for number, write in enumerate(([True], [])):
         words = f"MARK, WRITE = {mark!r}, {write}\n"
-        told.append(run(tmp_path / str(number), words + NOTE, way, cpu_seconds=50))
+        told.append(run(tmp_path / str(number), words + NOTE, way, cpu_seconds=50).output)
     written, read = told
-    assert (written.exit_code, read.exit_code) == (0, 0), written.output + read.output
-    assert read.output == ""
+    assert written.splitlines()[-1] > "1" and read == "0\n", written + read
 
 
 # What a thief may do: walk, and run the project's own function, or what Python made of it.
@@ -423,46 +413,6 @@ def test_a_program_that_others_may_change_keeps_nobody_out(tmp_path, program, mo
     monkeypatch.setattr(ways, "PROGRAMS", str(place))
     fault = f"{place / program} can be changed by others than root; chmod go-w it"
     assert ways.untrusted(program) == fault
-
-
-WORKERS = """
-import subprocess, torch
-worker = None
-def answer(given):
-    global worker
-    if worker is None:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        worker = subprocess.Popen(["cat"], **pipes)
-    worker.stdin.write(b"%d\\n" % given["values"].sum())
-    worker.stdin.flush()
-    return {"total": torch.tensor(int(worker.stdout.readline()))}
-first = second = answer
-"""
-
-
-def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
-    way = any_way()
-    names = ("first", "second")
-    kit, suite, tree, run_in = (tmp_path / name for name in ("kit", "suite", "tree", "run"))
-    for folder in (kit / "cases", suite, tree, run_in):
-        folder.mkdir(parents=True)
-    shutil.copyfile(ROOT / "assignment" / "driver.py", kit / "driver.py")
-    (kit / "cases" / "workers.py").write_text(WORKERS)
-    cases = [{"name": name, "function": f"workers.{name}"} for name in names]
-    (suite / "suite.json").write_text(json.dumps({"cases": cases}))
-    np.savez(suite / "inputs.npz", **{f"{name}/values": np.arange(3) for name in names})
-    spec = {"tree": str(tree), "suite": str(suite), "out": str(run_in / "out")}
-    spec |= {"names": names, "cpu_seconds": 20}
-    command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
-    user = FIRST_USER if way.own_users else None
-    let_in(tmp_path)
-    returns = tuple(f"out/{name}.npz" for name in names)
-    work = Job(command, run_in, Limits(), (kit, suite, tree), user, returns)
-    outcome = sandbox.run(work, way)
-    assert (outcome.exit_code, outcome.stopped) == (0, ""), outcome.output
-    for name in returns:
-        with np.load(io.BytesIO(outcome.files[name])) as found:
-            assert found["total"] == 3
 
 
 def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):

@@ -31,17 +31,13 @@ def test_every_mistake_is_recognised_in_its_own_answers_by_both_suites(made):
     assert len(set(names)) == len(names) == 277
     for folder in SUITES:
         suite = read_suite(made / folder)
-        assert list(suite.mistakes) == names
-        for mistake in suite.about["mistakes"]:
-            name, answers = mistake["name"], suite.answers_of(mistake)
-            wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-            assert wrong and {result.mistakes for result in wrong} == {(name,)}, folder
+        assert list(suite.mistakes) == names and unrecognised(suite) == []
 
 
 def test_the_mistakes_of_other_terms_show_in_the_first_draw(tmp_path):
     parts = chosen_parts(("pooling", "metrics"))
     write_tree(tmp_path, parts, solved=True)
-    drawn = [draw(parts, seed, "hidden") for seed in range(100, 106)]
+    drawn = [draw(parts, seed, "hidden") for seed in range(100, 103)]
     for suite in answered(tmp_path, parts, drawn):
         assert unrecognised(suite) == []
 
@@ -68,7 +64,7 @@ def test_secrets_are_new_and_nothing_that_is_handed_out_depends_on_the_hidden_on
     handed_out = []
     for hidden in (1, 2):
         monkeypatch.chdir(tmp_path)
-        make(tmp_path / "term", ["pooling"], {**keys, "hidden": hidden}, toy_data)
+        make(tmp_path / "term", ["model"], {**keys, "hidden": hidden}, toy_data)
         student = tmp_path / "term" / "student"
         files = (path for path in student.rglob("*") if path.is_file())
         handed_out.append({path: path.read_bytes() for path in files})
@@ -92,8 +88,11 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         return {"lengths": lengths, "first_lengths": lengths // 2, "states": draw.floats(14, 3)}
 
     monkeypatch.setattr(sentences, "draw_segments", segments)
+    (pooling,) = parts = chosen_parts(["pooling"])
+    halved = tuple(mistake for mistake in pooling.mistakes if mistake.name == "segments-halved")
+    monkeypatch.setitem(vars(pooling), "mistakes", halved)
     folders = {kind: tmp_path / kind for kind in KINDS}
-    write_suites(folders, chosen_parts(["pooling"]), secrets_of(5), tmp_path / "work")
+    write_suites(folders, parts, secrets_of(5), tmp_path / "work")
     assert len(drawn) == 4
     for folder in folders.values():
         suite = read_suite(folder)
@@ -101,9 +100,7 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         assert case in {of for of, _ in suite.mistakes["segments-halved"]}
     monkeypatch.setattr(suites, "MOST_DRAWS", 1)
     with pytest.raises(UserError, match="'segments-halved' does not show in 1 draws"):
-        write_suites(
-            {"public": tmp_path / "none"}, chosen_parts(["pooling"]), secrets_of(5), tmp_path
-        )
+        write_suites({"public": tmp_path / "none"}, parts, secrets_of(5), tmp_path)
 
 
 @pytest.mark.parametrize("name", ALTERNATIVES)

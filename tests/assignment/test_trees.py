@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,8 +85,9 @@ def test_at_the_top_lies_what_students_write_and_all_else_is_in_one_folder(tmp_p
     assert own == {"minbert/pooling.py", "assignment/starter/metrics.py", "check.py", "train.py"}
     assert {"kit/minbert/attention.py", "kit/assignment/driver.py"} <= set(files)
     # A package is the folder in kit/ and the one beside it, under names of their own as well.
-    (tmp_path / "minbert" / "mine.py").write_text("from minbert import pooling")
-    code = "import minbert.mine, assignment.starter.metrics as m; print(minbert.mine.pooling, m)"
+    (tmp_path / "minbert" / "mine.py").touch()
+    names = "minbert.mine minbert.pooling minbert.attention assignment.starter.metrics".split()
+    code = f"from importlib.util import find_spec\nfor n in {names}: print(find_spec(n).origin)"
     found = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -94,5 +96,7 @@ def test_at_the_top_lies_what_students_write_and_all_else_is_in_one_folder(tmp_p
         text=True,
         check=True,
     ).stdout
-    assert str(tmp_path / "minbert" / "pooling.py") in found
-    assert str(tmp_path / "assignment" / "starter" / "metrics.py") in found
+    mine, pooling, attention, metrics = map(Path, found.splitlines())
+    assert (mine, pooling) == (tmp_path / "minbert/mine.py", tmp_path / "minbert/pooling.py")
+    assert attention == tmp_path / "kit/minbert/attention.py"
+    assert metrics == tmp_path / "assignment/starter/metrics.py"

@@ -16,8 +16,10 @@ from scipy.stats import pearsonr
 from sklearn.metrics import accuracy_score
 from small_suite import any_way
 
+from assignment import grade
 from assignment.__main__ import main
 from assignment.intake import asked_files
+from assignment.marks import Mark
 from assignment.parts import PARTS, Mistake
 from assignment.sandbox import UNSAFE
 from assignment.trees import with_mistake
@@ -114,13 +116,18 @@ def test_the_students_program_trains_without_a_test_file_and_from_any_folder(mad
     assert [path.name for path in written] == ["sts-dev-output.csv"]
 
 
-def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(made, tmp_path):
+def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(
+    made, tmp_path, monkeypatch
+):
     """Of zips, a broken one among them. Hostile code is in test_attacks.py."""
     members, marks = tmp_path / "submissions", tmp_path / "marks"
     shutil.make_archive(str(members / "ben"), "zip", hand_in(made, tmp_path / "ben", NO_SCALING))
     (members / "eve.zip").write_bytes(b"no zip")
     if any_way().name == UNSAFE:
         pytest.skip("no sandbox works here")
+    # The next but one test grades the solution, in a sandbox that is chosen by a probe.
+    monkeypatch.setattr(grade, "choose", lambda *rest: any_way())
+    monkeypatch.setattr(grade, "grade_one", lambda *rest: Mark("the solution", [], {}, []))
     words = [str(members), "--suite", str(made / "instructor/hidden"), "--out", str(marks)]
     assert main(["grade", *words, "--starter", str(made / "student")]) == 0
     ben, eve = csv.DictReader((marks / "marks.csv").read_text(encoding="utf-8").splitlines())
@@ -158,6 +165,8 @@ def test_gradescope_runs_the_files_that_were_made_for_it(made, tmp_path):
     submission = hand_in(made, tmp_path / "submission")
     write_submission(submission / "predictions", skill=0.8)
     source = shutil.copytree(made / "instructor" / "autograder", tmp_path / "source")
+    code = source / "assignment" / "sandbox.py"
+    code.write_text(code.read_text().replace("PROBE_SECONDS = 90", "PROBE_SECONDS = 0"))
     (tmp_path / "results").mkdir()
     for name in ("setup.sh", "run_autograder"):
         assert (source / name).stat().st_mode & stat.S_IXUSR
