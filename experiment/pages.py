@@ -23,6 +23,7 @@ MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
 # A run's verdict in a block of its own.
 QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
 EVERY_TWO = "every two systems:"  # what stands below a verdict in docs/results/NAME.txt
+BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages say in their own words
 
 Row = list[str]
 Line = dict[str, str]  # of a result file
@@ -62,7 +63,7 @@ def filled(page: str) -> str:
 
 def _quoted(mark: re.Match[str]) -> str:
     text = (RESULTS / f"{mark[1]}.txt").read_text(encoding="utf-8")
-    return f"<!-- verdict: {mark[1]} -->\n```\n{text.partition(EVERY_TWO)[0].rstrip()}\n```\n"
+    return f"<!-- verdict: {mark[1]} -->\n```\n{text.partition(BASIS)[0].rstrip()}\n```\n"
 
 
 def _filled(mark: re.Match[str]) -> str:
