@@ -91,7 +91,7 @@ class Shown:
         return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
 
     def cell(self, result: Result | None) -> str:
-        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5% or more was seen.
+        """Return `75.3`, or `75.3 (70.1 on the 80% without overlap)` where 0.5% or more overlap.
 
         An average has its interval behind it, `75.3 [70.2, 79.8]`, and so has a rank, `2 [1, 3]`.
         """
@@ -103,7 +103,9 @@ class Shown:
         if result.set.startswith(AVERAGE) and result.low is not None:
             text += f" [{self.number(result.low)}, {self.number(result.high)}]"
         if result.seen >= 0.005:
-            text += f" ({self.number(result.unseen)} on the unseen {1 - result.seen:.0%})"
+            rest = f"on the {1 - result.seen:.0%} without overlap"
+            known = result.unseen is not None
+            text += f" ({self.number(result.unseen)} {rest})" if known else " (all rows overlap)"
         return text
 
 

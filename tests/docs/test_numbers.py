@@ -51,7 +51,7 @@ def test_every_number_of_a_sentence_is_in_a_table_or_a_result_file(name):
     prose = INTERVAL.sub("", parts_of(name)[0])
     stated = NUMBER.findall(prose)
     assert [one for one in stated if one not in known] == []
-    assert stated or name == "README.md"
+    assert stated or name in ("README.md", "docs/answer.md")  # whose numbers stand in tables
 
 
 def test_what_the_evaluation_page_says_of_intervals_was_simulated():
