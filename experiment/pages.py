@@ -23,7 +23,7 @@ MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
 # A run's verdict in a block of its own.
 QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
 EVERY_TWO = "every two systems:"  # what stands below a verdict in docs/results/NAME.txt
-BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages say in their own words
+BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages leave out
 
 Row = list[str]
 Line = dict[str, str]  # of a result file
