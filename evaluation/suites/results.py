@@ -56,6 +56,9 @@ class Result:
 COLUMNS = tuple(column.name for column in fields(Result))  # of files of results
 
 
+NO_OVERLAP = " (in brackets: on rows without train overlap)"
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table of results for people: a row per model.
@@ -91,7 +94,7 @@ class Shown:
         return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
 
     def cell(self, result: Result | None) -> str:
-        """Return `75.3`, or `75.3 (70.1 on the 80% without overlap)` where 0.5% or more overlap.
+        """Return `75.3`, or `75.3 (70.1)`, where 0.5% or more overlap, on the other rows.
 
         An average has its interval behind it, `75.3 [70.2, 79.8]`, and so has a rank, `2 [1, 3]`.
         """
@@ -103,9 +106,7 @@ class Shown:
         if result.set.startswith(AVERAGE) and result.low is not None:
             text += f" [{self.number(result.low)}, {self.number(result.high)}]"
         if result.seen >= 0.005:
-            rest = f"on the {1 - result.seen:.0%} without overlap"
-            known = result.unseen is not None
-            text += f" ({self.number(result.unseen)} {rest})" if known else " (all rows overlap)"
+            text += f" ({self.number(result.unseen)})"
         return text
 
 
@@ -116,8 +117,10 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
         if place := shown.place(result):
             table, row, header = place
             tables.setdefault(table, {}).setdefault(row, {})[header] = result
+    overlap = any(r.value is not None and r.seen >= 0.005 for r in results if shown.place(r))
+    note = NO_OVERLAP if overlap else ""
     texts = [
-        f"{shown.title}{f': {name}' if name else ''}\n\n"
+        f"{shown.title}{f': {name}' if name else ''}{note}\n\n"
         + _table(cells, shown, "metric" if name else "model")
         for name, cells in tables.items()
     ]

@@ -48,7 +48,7 @@ def test_an_average_says_what_was_seen_and_what_is_left_without_it():
     half = replace(result("m", "A", 0.5), seen=0.5, unseen=0.25)
     (own,) = averages([half, replace(result("m", "B", 0.75), n=300, unseen=0.75)], shown)
     assert (own.value, own.n, own.seen, own.unseen) == (0.625, 400, 0.125, 0.5)
-    assert shown.cell(own) == "62.5 [-96.3, 100.0] (50.0 on the 88% without overlap)"
+    assert shown.cell(own) == "62.5 [-96.3, 100.0] (50.0)"
     (own,) = averages([replace(half, unseen=None), result("m", "B", 0.75)], shown)
     assert own.unseen is None
 
