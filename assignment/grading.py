@@ -184,7 +184,9 @@ def _check_room(place: Path, limits: Limits) -> None:
     free = shutil.disk_usage(place).free
     if free < limits.disk_bytes:
         room = f"{free >> 20} MB are free, {limits.disk_bytes >> 20} are needed"
-        raise MachineError(f"{place.parent}: {room}; free some, or set TMPDIR to another place")
+        raise MachineError(
+            f"{place.parent}: {room}; free some space, or set TMPDIR to another folder"
+        )
 
 
 def _lay_out(exam: Exam, place: Path, user: int | None) -> None:

@@ -12,11 +12,11 @@ from runtime.options import option, parse
 say = partial(print, flush=True)
 
 OVERVIEW = """\
-Read what finished runs have left.
+Compare finished runs, measure their costs and write their pages.
 
-  compare  is run A significantly better than run B?
-  cost     measure for longer what each encoder costs
-  html     write the page of a run again: report.html
+  compare  test whether run A is significantly better than run B
+  cost     measure the cost of each encoder for longer
+  html     rewrite the page of a run, report.html
 
 examples:
   python -m report compare runs/first runs/second
@@ -30,14 +30,15 @@ class CompareOptions:
     """Flags of `report compare`."""
 
     a: Path = option(help="a run folder, or a file of predictions", flag="a", metavar="A")
-    b: Path = option(help="what it is compared with", flag="b", metavar="B")
+    b: Path = option(help="the run or file to compare it with", flag="b", metavar="B")
     data: str | None = option(
         None,
-        "folder with the tasks' files, for the labels (default: the runs' own; of files: bundled)",
+        "folder with the tasks' files, for the labels (default: the data of the runs; for "
+        "files: bundled)",
         metavar="DIR",
     )
     gold: Path | None = option(None, "the file with the labels, instead of --data", metavar="FILE")
-    json: Path | None = option(None, "write all results there", metavar="FILE")
+    json: Path | None = option(None, "write all results to this file", metavar="FILE")
 
 
 def compare_command(words: Sequence[str]) -> None:
@@ -57,7 +58,7 @@ examples:
   two prediction files, ours or anybody's, against the labels of a file:
     python -m report compare mine.csv yours.csv --gold downloads/cs224n/sts-dev.csv
 
-Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
+Exit codes: 0 success, 2 invalid input, 1 a bug in this project.""",
     )
     from report.compare import compare
 
@@ -74,7 +75,7 @@ class CostOptions:
     budget: float = option(5.0, "seconds per cell", least=0.01, most=86_400)
     json: Path | None = option(None, "where to write all numbers (RUN/costs.json)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
+    threads: int = option(0, "CPU threads; 0: the default of PyTorch", least=0, most=4096)
 
 
 def cost_command(words: Sequence[str]) -> None:

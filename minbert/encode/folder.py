@@ -132,7 +132,7 @@ def _check_manifest(
     for name, value in settings.items():
         if before.get(name) != value:
             raise DataError(
-                f"{out}: made with {name} {before.get(name)}, not {value}; give that, or name "
+                f"{out}: written with {name} {before.get(name)}, not {value}; give that, or name "
                 "another --out"
             )
     for name in files:

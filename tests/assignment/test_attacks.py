@@ -94,7 +94,7 @@ def marked(tmp_path_factory, suite, request):
 def test_an_attack_earns_nothing_and_the_honest_rest_counts(marked, name, request):
     mark = marked[0][name]
     if mark.machine:  # another user's files that have no name may be anybody's: there is no mark
-        assert name == "disk_without_names" and "without a name" in mark.machine
+        assert name == "disk_without_names" and "unnamed files" in mark.machine
         assert "user" in request.node.name
     elif name == "fork_bomb":  # its own children write answers, too, and may spoil the other cases'
         assert passed(mark) <= HONEST_PART

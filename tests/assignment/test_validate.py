@@ -198,7 +198,7 @@ def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(place, capsys):
     for spelling in ("handout", "goettingen"):
         folder = write_submission(place / spelling, spelling)
         code, out, err = validate(capsys, spelling)
-        assert (code, err) == (0, "") and out[-1] == f"{spelling}: as the course asks for it"
+        assert (code, err) == (0, "") and out[-1] == f"{spelling}: valid for the course"
         assert sum("40 rows of" in line for line in out) == 3
         (folder / "._sst-dev-output.csv").write_bytes(b"\0\1")  # as macOS packs them
         (folder / "run.py").write_text("raise SystemExit")
@@ -212,7 +212,7 @@ def test_a_repository_of_the_course_in_goettingen(tmp_path, monkeypatch, capsys,
     for path, most, joint in (("predictions", 12, 6), (MINE, 12, 6), (f"{MINE}/multitask", 6, 0)):
         caplog.clear()
         code, out, _ = validate(capsys, path)
-        assert code == 0 and out[-1] == f"{path}: as the course asks for it"
+        assert code == 0 and out[-1] == f"{path}: valid for the course"
         assert sum(" rows of " in line for line in out) == most
         assert (f"{joint} file(s) below multitask do not count" in caplog.text) == bool(joint)
         note = f"note: {types} and 1 more: paraphrase types are not scored here; passed over"

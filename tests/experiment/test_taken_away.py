@@ -121,7 +121,9 @@ def test_results_that_were_edited_do_not_choose_a_cell(toy_grid, tmp_path):
     results = json.loads((run / "results.json").read_text())
     results[0]["metrics"][TASKS[results[0]["task"]].main_metric] = 0.999
     (run / "results.json").write_text(json.dumps(results))
-    with pytest.raises(UserError, match=r"is not what was measured; run the command again"):
+    with pytest.raises(
+        UserError, match=r"has changed since it was measured; run the command again"
+    ):
         find_cell(run, None)
 
 
@@ -259,7 +261,7 @@ def test_no_command_writes_over_what_it_reads(toy_grid, tmp_path, capsys):
         ["export", toy_grid, "--cell", "sts", "--out", backbone],
     ):
         assert main([str(word) for word in words]) == 2
-        assert "would be written over" in capsys.readouterr().err
+        assert "would be overwritten" in capsys.readouterr().err
     assert all(path.read_bytes() == content for path, content in before.items())
 
 

@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     with pytest.raises(SystemExit) as end:
         command("index", "t.txt", "--vectors", "v", "--out", "i")
     assert end.value.code == 2
-    assert "error: --vectors is gone since 1.1: leave it out" in capsys.readouterr().err
+    assert "error: --vectors was removed in 1.1: leave it out" in capsys.readouterr().err
 
 
 def test_the_encoder_is_found_from_any_folder_unless_it_changed(
