@@ -46,7 +46,7 @@ class GradeOptions:
         (), "a folder or zip, or a folder of these", flag="submissions", metavar="SUBMISSION"
     )
     suite: Path = option(Path("hidden"), "hidden tests, as written by make", metavar="DIR")
-    out: Path = option(Path("marks"), "where the marks are written", metavar="DIR")
+    out: Path = option(Path("marks"), "output folder of the marks", metavar="DIR")
     starter: Path | None = option(
         None,
         "the handed-out folder; its files replace all except the requested ones (default: none)",
@@ -82,9 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment grade",
         description="""\
-Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
-this program compares them with the expected ones. docs/classroom.md describes what is written
-to DIR, and the sandboxes.""",
+Grade submissions with hidden tests. The student's code computes arrays in a sandbox, and this
+program compares them with the expected ones. docs/classroom.md describes the output in DIR
+and the sandboxes.""",
         epilog="""\
 examples:
   a class, as downloaded:
@@ -96,8 +96,8 @@ examples:
 
 The sandbox is a container of docker or podman, else bubblewrap; for a single submission also
 another user. The solution is graded first; if it does not get all points, nothing is graded.
-Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
-2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
+Exit codes: 0 success; 1 the solution does not get all points, or a bug in this project;
+2 invalid input, no sandbox, or submissions without a mark because the machine failed.""",
         gone={"--reference": "the solution is the folder `reference` beside the suite"},
     )
     return exit_code(lambda: grade(options))

@@ -166,7 +166,7 @@ def _grade(
             (answers / Path(path).name).write_bytes(content)
         waiting = [n for n in waiting if not any(f"out/{n}{e}" in outcome.files for e in ENDINGS)]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
-            why = f"the process ended by itself with exit code {outcome.exit_code}"
+            why = f"the process ended with exit code {outcome.exit_code}"
             if outcome.stopped:
                 why = f"the run was stopped: too much of its {outcome.stopped}"
             at = waiting.pop(0)

@@ -30,7 +30,7 @@ NOT_FOR_GRADING = shutil.ignore_patterns(
 class MakeOptions:
     """The options of `make`."""
 
-    out: Path = option(help="where", required=True, metavar="DIR")
+    out: Path = option(help="output folder", required=True, metavar="DIR")
     parts: tuple[str, ...] = option((), "parts to include (default: all)", metavar="PART")
     term_seed: int | None = option(
         None,

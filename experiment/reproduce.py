@@ -59,12 +59,12 @@ one cell is computed twice. Exit codes: as run_multitask.py; 2 also if a table f
 class Options:
     """What the command line says."""
 
-    only: tuple[str, ...] = option((), "these tables", metavar="NAME")
+    only: tuple[str, ...] = option((), "only these tables", metavar="NAME")
     quick: bool = option(False, "main tables, with the included models and data")
     list: bool = option(
         False, "show all tables: minutes, needs, version, pages; with --only, their commands too"
     )
-    data: Path | None = option(None, "the public data", metavar="DIR")
+    data: Path | None = option(None, "folder of the public data", metavar="DIR")
     pages: bool = option(False, "only fill the pages from existing result files")
 
 
@@ -118,8 +118,8 @@ def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
     able = [table for table in tables if GPU not in table.needs]
     due = sum(versions_of(table) != {__version__} for table in able)
     yield (
-        f"{due} of {len(able)} tables that can be made here are not of version {__version__}; "
-        f"{total:.0f} minutes for all, as far as measured"
+        f"{due} of {len(able)} tables for this machine are not from version {__version__}; "
+        f"{total:.0f} minutes for all, from earlier runs"
     )
 
 

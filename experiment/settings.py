@@ -118,13 +118,15 @@ class Settings:
     schedule: tuple[str, ...] = option(
         ("annealed",),
         "order of tasks in joint training: one after the other (sequential), a batch of each in "
-        "turn (round-robin), by size (proportional), or by sizes that level out (annealed)",
+        "turn (round-robin), by size (proportional), or from proportional to equal shares "
+        "(annealed)",
         choices=SCHEDULES,
         rare=True,
     )
     remedies: tuple[str, ...] = option(
         ("none",),
-        "against forgetting in joint training: gradient surgery (pcgrad), a few batches of earlier "
+        "methods against forgetting in joint training: gradient surgery (pcgrad), a few "
+        "batches of earlier "
         "tasks (replay)",
         choices=("none", *REMEDIES),
         rare=True,

@@ -54,8 +54,8 @@ def predict_command(words: Sequence[str]) -> None:
         words,
         prog="python -m heads predict",
         description="""\
-Predict new texts with a head that run_multitask.py has trained. Files of any size are
-read in pieces.
+Score new texts with a head that run_multitask.py has trained. Files of any size are
+read in chunks.
 
 FILE is tab-separated UTF-8, also compressed (.gz, .xz, .bz2), in one of two forms:
   with a header: the columns of the task's files (sentence1 and sentence2, or sentence)
@@ -100,7 +100,7 @@ class ThresholdOptions:
     file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     cell: str | None = option(None, **CELL)
     precision: float | None = option(
-        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+        None, "precision to reach, at the highest recall (default: the best F1)", least=0.01, most=1
     )
     at: float | None = option(
         None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"

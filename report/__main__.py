@@ -50,12 +50,12 @@ def compare_command(words: Sequence[str]) -> None:
         description="""\
 Is A significantly better than B? Compares two runs, or two files of predictions in
 CS224N's format, on the same examples: the difference, its 95% confidence interval,
-a paired test, and Holm's correction for all comparisons made together.""",
+a paired test, and Holm's correction for all comparisons.""",
         epilog="""\
 examples:
-  two runs of run_multitask.py, seeds and all:
+  two runs of run_multitask.py, with all seeds:
     python -m report compare runs/first runs/second
-  two prediction files, ours or anybody's, against the labels of a file:
+  two prediction files, with the labels of a file:
     python -m report compare mine.csv yours.csv --gold downloads/cs224n/sts-dev.csv
 
 Exit codes: 0 success, 2 invalid input, 1 a bug in this project.""",
@@ -85,9 +85,9 @@ def cost_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report cost",
         description="""\
-Measure what the encoders of a finished run cost on this machine: one pair, many pairs, a search.
-The search is computed from the measured speeds, and marked with ~.
-RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
+Measure the cost of the encoders of a finished run on this machine: one pair, many pairs, a
+search. Search times are computed from the measured speeds and marked with ~.
+The numbers are saved in RUN/costs.json; python -m report html RUN adds them to the page.""",
     )
     import torch
 

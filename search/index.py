@@ -170,7 +170,7 @@ class Index:
         encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
         if identity(encoder) != meta.encoder:
             raise CheckpointError(
-                f"{meta.backbone}: not the encoder that made {self.folder}, its files have "
+                f"{meta.backbone}: not the encoder that built {self.folder}, its files have "
                 "changed; index again"
             )
         return encoder
@@ -276,7 +276,7 @@ class Builder:
         if old and old.encoder != self.made_by.encoder:
             pooled = f" with --pooling {old.pooling}" if old.pooling else ""
             raise CheckpointError(
-                f"{self.folder}: made by another encoder, {old.backbone}{pooled}, or its weights "
+                f"{self.folder}: built by another encoder, {old.backbone}{pooled}, or its weights "
                 "have changed; name another --out"
             )
         parts = list(old.parts) if old else []

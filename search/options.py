@@ -56,7 +56,7 @@ class IndexOptions:
     out: Path = option(**INDEX, required=True)
     backbone: str | None = option(
         None,
-        "mini-sts, mini, a checkpoint folder or a hub id (default: mini-sts; for an existing "
+        "mini-sts, mini, a checkpoint folder or a hub ID (default: mini-sts; for an existing "
         "index, the encoder of the index)",
         metavar="NAME",
     )
@@ -134,7 +134,9 @@ class PairsOptions:
 
     index: Path = option(**INDEX, flag="index")
     threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
-    top: int = option(100, "how many pairs, the most similar ones", least=1, most=1_000_000)
+    top: int = option(
+        100, "number of pairs to print, the most similar first", least=1, most=1_000_000
+    )
     all: bool = option(False, "print all pairs in the order of the search, instead of the top ones")
     json: bool = option(False, "print one JSON object per pair")
     threads: int = option(0, **THREADS, group="machine")
@@ -160,7 +162,7 @@ class ThresholdOptions:
     index: Path = option(**INDEX, flag="index")
     file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     precision: float | None = option(
-        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+        None, "precision to reach, at the highest recall (default: the best F1)", least=0.01, most=1
     )
     at: float | None = option(
         None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
@@ -221,7 +223,7 @@ class MineOptions:
         least=0,
         most=1,
     )
-    seed: int = option(0, "of --random", least=0, most=2**31)
+    seed: int = option(0, "seed of --random", least=0, most=2**31)
     rerank: Path | None = option(
         None,
         "score by the best cross-encoder or late interaction of a run folder of "
@@ -253,8 +255,8 @@ MINE_ABOUT = {
     "description": """\
 Write hard negatives for pairs, as triplets that run_multitask.py --sup-data reads:
 texts of an index that are near the anchor, and not as near as the positive. Texts
-equal to an anchor or its positives are never negatives. A pair that finds none is
-left out.""",
+equal to an anchor or its positives are never negatives. A pair without such
+texts is left out.""",
     "epilog": """\
 examples:
   python -m search mine my-index pairs.tsv --out triplets.csv

@@ -50,7 +50,7 @@ example:
 {CODES}""",
     "gone": {
         "--dialect": "the zip has the files of the run, spelled as CS224N's code does",
-        "--cells": "the head with the best dev score of each task is taken",
+        "--cells": "the head with the best dev score of each task is used",
     },
 }
 

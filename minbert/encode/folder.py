@@ -148,7 +148,7 @@ def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[
     encoders = {shard.pop("encoder") for shard in shards}
     if len(encoders) > 1:
         raise DataError(
-            f"{options.out}: {len(encoders)} encoders made these shards; the workers' checkpoints "
+            f"{options.out}: {len(encoders)} encoders wrote these shards; the workers' checkpoints "
             "or processors differ: give --device and --precision"
         )
     current = {Path(shard["file"]).parent.name for shard in shards}

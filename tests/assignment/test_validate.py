@@ -190,7 +190,7 @@ def test_wrong_missing_and_double_names_are_told_with_the_right_one(place, capsy
     assert "mine: sts-test-output.csv is missing; add it" in out
     both = "mine/sst-dev-out.csv and mine/sst-dev-output.csv are both of sst dev"
     assert f"mine: {both}; submit one of them" in out
-    untold = "mine/sst-predictions.txt: neither name nor header says which task it is; rename it"
+    untold = "mine/sst-predictions.txt: the name and the header do not state the task; rename it"
     assert any(line.startswith(untold) for line in out)
 
 

@@ -111,7 +111,7 @@ def test_the_plan_says_what_becomes_of_the_backbones_own_head(
 ):
     words = ["--task", "sts", "--encoder", "cross", "--tune", "full", "--dry-run"]
     assert run(published[labels], toy_data, tmp_path / "r", *words, "--features", features) == 0
-    assert f"own head  {told}" in capsys.readouterr().out
+    assert f"published {told}" in capsys.readouterr().out
 
 
 def test_a_published_head_is_for_as_many_classes_as_the_table_has(
@@ -127,5 +127,5 @@ def test_a_published_head_is_for_as_many_classes_as_the_table_has(
         words = ["--backbone", str(published[labels]), "--run-dir", str(tmp_path / "r"), *argv]
         assert run_multitask.main(words) == code
     said = capsys.readouterr()
-    assert "own head  3 labels; heads start from it: classes" in said.out
+    assert "published 3 labels; heads start from it: classes" in said.out
     assert "has 5 labels, classes needs 3; --tune full trains a fresh one" in said.err

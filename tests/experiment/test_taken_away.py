@@ -201,7 +201,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(toy_grid, tmp_path, capsys)
     with pytest.raises(UserError, match=r"no form of IS-BERT's convolutions"):
         export_folder(find_cell(toy_grid, BI[-1]), head, out)
     if all(importlib.util.find_spec(package) for package in PACKAGES):
-        with pytest.raises(UserError, match="no graph is made of this kind of encoder"):
+        with pytest.raises(UserError, match="only bi- and cross-encoders can be"):
             write_graph(head, out)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

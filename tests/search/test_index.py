@@ -108,7 +108,7 @@ def test_another_encoder_is_refused_but_not_another_precision(tmp_path, tiny_enc
     with_other_pooling.pool_by("avg")
     twin.model.embeddings.word_embeddings.weight.data[7] += 1
     for other in (twin, with_other_pooling):
-        with pytest.raises(CheckpointError, match=r"made by another encoder, tiny, .*--out"):
+        with pytest.raises(CheckpointError, match=r"built by another encoder, tiny, .*--out"):
             builder_of(tmp_path / "i", other).index(numbered(["a dog"]), append=True)
     rounded = tiny_encoder.clone()
     rounded.dtype = torch.bfloat16
