@@ -86,7 +86,11 @@ def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
     ("labels", "words", "said"),
     [
         (3, "--task sts --encoder cross", "has 3 labels, sts needs 1; --tune full trains"),
-        (5, "--task sst --pooling avg", "sst reads [CLS], not avg; --pooling cls_before_pooler"),
+        (
+            5,
+            "--task sst --pooling avg",
+            "sst reads [CLS], not avg; use --pooling cls_before_pooler",
+        ),
     ],
 )
 def test_what_cannot_be_scored_as_published_is_told(
