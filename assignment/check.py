@@ -25,26 +25,28 @@ DRIVER = Path(__file__).parent / "driver.py"
 UNWRITTEN = "raised NotImplementedError: "
 COLOURS = {"ok": 32, "to do": 33, "wrong": 31}  # green, yellow, red
 ABOUT = """\
-Run the public tests of one part, of several or of all. For each case that fails it
-says what was computed, what was expected and where to look; and the likely cause, if the
-answers are those of a known mistake. What your code prints comes before the report."""
+Run the public tests of one or more parts. For each failed case, the report shows the
+computed answer, the expected answer and where to look. If the answers match a known
+mistake, it names the likely cause. Output of your code appears before the report."""
 EPILOG = """\
 examples:
   python check.py                 everything
   python check.py attention       one part
   python check.py attention --seconds 0       with breakpoint() in your code
 
-Exit codes: 0 all right, 1 something is wrong or not written yet, 2 wrong command line."""
+Exit codes: 0 all tests passed, 1 a test failed or code is missing, 2 invalid input."""
 
 
 @dataclass(frozen=True)
 class CheckOptions:
     """The options of `check`."""
 
-    parts: tuple[str, ...] = option((), "parts to check; none: all", flag="parts", metavar="PART")
+    parts: tuple[str, ...] = option(
+        (), "parts to check (default: all)", flag="parts", metavar="PART"
+    )
     tree: Path | None = option(None, "the student's folder (default: this one)", metavar="DIR")
     suite: Path | None = option(None, "the tests (default: checks/ in that folder)", metavar="DIR")
-    seconds: int = option(60, "stop at a case that takes longer; 0: never", least=0)
+    seconds: int = option(60, "time limit for each case; 0: no limit", least=0)
 
 
 def main(
@@ -60,7 +62,7 @@ def main(
 def _check(options: CheckOptions, tree: Path) -> int:
     folder = options.suite or tree / "checks"
     if not (folder / "suite.json").is_file():
-        raise UserError(f"{folder}: no tests here; name the folder that was handed out by --tree")
+        raise UserError(f"{folder}: contains no tests; give the handed-out folder with --tree")
     suite = read_suite(folder)
     results = check(folder, tree, suite, options.parts, options.seconds)
     show(report(suite, results))

@@ -274,7 +274,7 @@ def read_arrays(path: Path) -> Arrays:
             if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
                 raise ValueError(f"the answers are larger than {MOST_BYTES >> 20} MB")
             if any(member.compress_type not in METHODS for member in members):
-                raise ValueError("the answers are packed as NumPy does not")
+                raise ValueError("the answers are not packed in NumPy format")
             return {m.filename.removesuffix(".npy"): _read_member(archive, m) for m in members}
     except FileNotFoundError:
         raise ValueError(NO_ANSWER) from None
@@ -289,7 +289,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
-            raise ValueError(f"{printable(member.filename[:80])}: not an array as NumPy writes it")
+            raise ValueError(f"{printable(member.filename[:80])}: not an array in NumPy format")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         # The header's promise is checked before memory is taken for it.
         if dtype.kind not in "fiub" or dtype.itemsize * math.prod(shape) > member.file_size:

@@ -143,7 +143,7 @@ class _Refusing(ModuleType):
 
 def _refusal(name: str) -> Any:
     def refuse(*_: Any, **__: Any) -> None:
-        raise RuntimeError(f"{name} does not count: this part asks you to write it yourself")
+        raise RuntimeError(f"{name} is not allowed: write this part yourself")
 
     return refuse
 
@@ -195,7 +195,7 @@ def _end_copy(process: int) -> None:
 
 
 def _too_long(seconds: float, *_: object) -> None:
-    raise TimeoutError(f"computed for more than {seconds:g} s")
+    raise TimeoutError(f"exceeded the time limit of {seconds:g} s")
 
 
 def answer(function: str, inputs: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[str]]:

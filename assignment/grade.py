@@ -45,26 +45,33 @@ class GradeOptions:
     submissions: tuple[Path, ...] = option(
         (), "a folder or zip, or a folder of these", flag="submissions", metavar="SUBMISSION"
     )
-    suite: Path = option(Path("hidden"), "the hidden suite that make wrote", metavar="DIR")
-    out: Path = option(Path("marks"), "where the marks are written", metavar="DIR")
+    suite: Path = option(Path("hidden"), "hidden tests, as written by make", metavar="DIR")
+    out: Path = option(Path("marks"), "output folder of the marks", metavar="DIR")
     starter: Path | None = option(
         None,
-        "the folder that was handed out; replaces all files but the requested ones (default: none)",
+        "the handed-out folder; its files replace all except the requested ones (default: none)",
         metavar="DIR",
     )
     gold: Path | None = option(
         None,
-        "the folder of test labels that make wrote; ranks the predictions that were handed in",
+        "folder of test labels written by make; ranks the submitted predictions",
         metavar="DIR",
     )
     sandbox: str = option(
         "", f"use only {' or '.join(NAMES)} (default: the first that works)", metavar="NAME"
     )
-    unsafe: bool = option(False, "grade without a sandbox: students' code can do what you can")
-    single: bool = option(False, "each SUBMISSION is one submission, whatever it holds")
-    jobs: int = option(0, "submissions at a time; 0: one per core", least=0, most=256)
+    unsafe: bool = option(
+        False, "grade without a sandbox: students' code runs with your permissions"
+    )
+    single: bool = option(
+        False, "treat each SUBMISSION as one submission, regardless of its contents"
+    )
+    jobs: int = option(0, "submissions graded in parallel; 0: one per core", least=0, most=256)
     seconds: int = option(
-        60, "CPU seconds for one run of all cases; ten times that in real time", least=1, most=3600
+        60,
+        "CPU time limit for one run of all cases; the wall-clock limit is ten times as long",
+        least=1,
+        most=3600,
     )
 
 
@@ -75,9 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment grade",
         description="""\
-Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
-this program compares them with the expected ones. docs/classroom.md describes what is written
-to DIR, and the sandboxes.""",
+Grade submissions with hidden tests. The student's code computes arrays in a sandbox, and this
+program compares them with the expected ones. docs/classroom.md describes the output in DIR
+and the sandboxes.""",
         epilog="""\
 examples:
   a class, as downloaded:
@@ -89,8 +96,8 @@ examples:
 
 The sandbox is a container of docker or podman, else bubblewrap; for a single submission also
 another user. The solution is graded first; if it does not get all points, nothing is graded.
-Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
-2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
+Exit codes: 0 success; 1 the solution does not get all points, or a bug in this project;
+2 invalid input, no sandbox, or submissions without a mark because the machine failed.""",
         gone={"--reference": "the solution is the folder `reference` beside the suite"},
     )
     return exit_code(lambda: grade(options))
@@ -103,14 +110,19 @@ def grade(options: GradeOptions) -> int:
     try:
         suite = read_suite(options.suite)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{options.suite}: no suite of make ({error}); give its hidden/") from None
+        raise UserError(
+            f"{options.suite}: not a suite written by make ({error}); give the "
+            "folder instructor/hidden"
+        ) from None
     parts = [part["name"] for part in suite.about["parts"]]
     files = asked_files(parts)
     if options.starter is not None and not options.starter.is_dir():
-        raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
+        raise UserError(f"{options.starter}: not a folder; give the student folder that make wrote")
     reference = options.suite.parent / "reference"  # graded first
     if not reference.is_dir():
-        raise UserError(f"{reference}: no solution; give --suite make's instructor/hidden")
+        raise UserError(
+            f"{reference}: no solution; give --suite the folder instructor/hidden that make wrote"
+        )
     gold = open_gold(options.gold) if options.gold else None
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
@@ -159,7 +171,10 @@ def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
     read = {task: gold.labels(task, SPLIT) for task in CS224N}
     labels = {task: known for task, known in read.items() if known is not None}
     if not labels:
-        raise DataError(f"{folder}: no labels of a {SPLIT} file; give make's instructor/gold")
+        raise DataError(
+            f"{folder}: no labels of a {SPLIT} file; give the folder "
+            "instructor/gold that make wrote"
+        )
     return gold, labels
 
 

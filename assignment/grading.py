@@ -166,7 +166,7 @@ def _grade(
             (answers / Path(path).name).write_bytes(content)
         waiting = [n for n in waiting if not any(f"out/{n}{e}" in outcome.files for e in ENDINGS)]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
-            why = f"the process ended by itself with exit code {outcome.exit_code}"
+            why = f"the process ended with exit code {outcome.exit_code}"
             if outcome.stopped:
                 why = f"the run was stopped: too much of its {outcome.stopped}"
             at = waiting.pop(0)
@@ -184,7 +184,9 @@ def _check_room(place: Path, limits: Limits) -> None:
     free = shutil.disk_usage(place).free
     if free < limits.disk_bytes:
         room = f"{free >> 20} MB are free, {limits.disk_bytes >> 20} are needed"
-        raise MachineError(f"{place.parent}: {room}; free some, or set TMPDIR to another place")
+        raise MachineError(
+            f"{place.parent}: {room}; free some space, or set TMPDIR to another folder"
+        )
 
 
 def _lay_out(exam: Exam, place: Path, user: int | None) -> None:

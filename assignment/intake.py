@@ -32,7 +32,7 @@ DEPTH = 2  # folders around a submission's tree, as archives add them
 LONGEST = 200  # bytes of a submission's name, after which files are named
 # A file and a folder of one name, or too long a name. Other errors are not the student's fault.
 BAD_NAME = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
-NOT_TAKEN = f"no plain file of up to {MOST_BYTES >> 20} MB, or in the way of another"
+NOT_TAKEN = f"not a regular file of at most {MOST_BYTES >> 20} MB, or in conflict with another file"
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,15 @@ def _unpack(path: Path, folder: Path) -> None:
     for name, content in zip_entries(path, wanted, MOST_BYTES, MOST_ZIP):
         total += len(content)
         if total > MOST_TOTAL:
-            raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip the code alone")
+            raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip only the code")
         if len(content) > MOST_BYTES:
             continue
         if not _write(folder / PurePosixPath(name), content):
             shown = short(name, 80)
-            raise DataError(f"{path}: {shown!r} is too long, or a file and a folder; zip again")
+            raise DataError(
+                f"{path}: {shown!r} is too long, or both a file and a folder; "
+                "rename it and zip again"
+            )
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:

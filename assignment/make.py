@@ -30,17 +30,21 @@ NOT_FOR_GRADING = shutil.ignore_patterns(
 class MakeOptions:
     """The options of `make`."""
 
-    out: Path = option(help="where", required=True, metavar="DIR")
-    parts: tuple[str, ...] = option((), "parts to give (default: all)", metavar="PART")
+    out: Path = option(help="output folder", required=True, metavar="DIR")
+    parts: tuple[str, ...] = option((), "parts to include (default: all)", metavar="PART")
     term_seed: int | None = option(
-        None, "for tests: draw as this number says, which whoever guesses it can, too", least=0
+        None,
+        "for tests only: seed of the secrets; anyone who guesses it can reproduce them",
+        least=0,
     )
     data: Path | None = option(
-        None, "folder with CS224N's files (default: synthetic data of this term)", metavar="DIR"
+        None,
+        "folder with CS224N's files (default: synthetic data drawn for this term)",
+        metavar="DIR",
     )
-    ai_usage: bool = option(False, "hand out a page on the use of AI, too, to be filled in")
+    ai_usage: bool = option(False, "also hand out a form on the use of AI")
     force: bool = option(
-        False, "replace the assignment in DIR, its secrets and its hidden tests too"
+        False, "replace the assignment in DIR, including its secrets and hidden tests"
     )
 
 
@@ -56,7 +60,7 @@ Write a term's assignment: DIR/student to hand out, DIR/instructor to keep.""",
 example:
   python -m assignment make --out fall --parts attention layer simcse
 
-Exit codes: 0 done, 2 wrong input.""",
+Exit codes: 0 success, 2 invalid input.""",
     )
     return exit_code(lambda: _make(options))
 
@@ -64,13 +68,13 @@ Exit codes: 0 done, 2 wrong input.""",
 def _make(options: MakeOptions) -> None:
     if (options.out / "instructor").is_dir() and not options.force:
         raise UserError(
-            f"{options.out}: an assignment is there; a new one would have other secrets and other "
-            "hidden tests than what was handed out; name another folder, or give --force"
+            f"{options.out}: already contains an assignment; a new one would have other "
+            "secrets and hidden tests; name another folder, or give --force"
         )
     make(options.out, options.parts, secrets_of(options.term_seed), options.data, options.ai_usage)
     print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep")
     if options.term_seed is not None:
-        print(f"drawn as {options.term_seed} says: a test, not for a class")
+        print(f"drawn with --term-seed {options.term_seed}: for tests only, not for a class")
 
 
 def secrets_of(term_seed: int | None = None) -> dict[str, int]:
@@ -99,7 +103,7 @@ def make(
 
     parts = chosen_parts(names)
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
-        raise UserError(f"{out}: is there and no assignment; name another folder")
+        raise UserError(f"{out}: exists and is not an assignment; name another folder")
     if data is not None:
         task_folders(data)  # told now, not after the suites
     with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:

@@ -31,8 +31,8 @@ SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
 PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
-SHORT_OF_MEMORY = "memory: the kernel ended it"
-OTHERS = "the disk lost more than a submission may use, by its files without a name or by others"
+SHORT_OF_MEMORY = "out of memory: the kernel ended it"
+OTHERS = "disk use exceeded the limit of a submission, by unnamed files or by other programs"
 WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # by everybody
 UNSAFE = "none"
 ENVIRONMENT = {
@@ -96,7 +96,7 @@ def choose(
         MachineError: none works; the message says why, of each.
     """
     if asked == "Landlock":
-        raise UserError(f"--sandbox Landlock is gone since 1.1: one of {', '.join(NAMES)}")
+        raise UserError(f"--sandbox Landlock was removed in 1.1: one of {', '.join(NAMES)}")
     if asked and asked not in NAMES:
         raise UserError(f"--sandbox {asked}: unknown; one of {', '.join(NAMES)}")
     faults = []

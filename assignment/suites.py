@@ -82,8 +82,8 @@ def write_suites(
                 write_suite(folder, suite, inputs)
             return
     raise UserError(
-        f"the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; make again, and take "
-        "another --term-seed if you gave one"
+        f"the mistake {unclear[0]!r} was not detected in {MOST_DRAWS} draws; run make again, "
+        "without --term-seed or with another"
     )
 
 

@@ -28,7 +28,7 @@ SHORT = 24  # characters, of a line that any program may have
 KIT = "kit"
 PROGRAMS = ("train.py", "check.py")
 JOINED = """
-# What you write of this package lies in a folder of the same name beside kit/.
+# The code you write for this package is in the folder of the same name next to kit/.
 __path__ = __import__("pkgutil").extend_path(__path__, __name__)
 """
 # What lies elsewhere here: an encoder without the fast forms, heads without what opens finished

@@ -66,8 +66,8 @@ def bags(
     count = len(sequences)
     if count < 2:
         raise DataError(
-            "the training file has one sentence, so there are no others to tell it from; give a "
-            "file with more"
+            "the training file has only one sentence, so there are no negatives; give a file "
+            "with more"
         )
     sentence = np.arange(count)[:, None]
     # A draw among all but one; those from the sentence itself on move up by one.

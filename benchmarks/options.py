@@ -67,6 +67,6 @@ class Options:
     def __post_init__(self) -> None:
         for work in self.only:
             if work in GONE:
-                raise UserError(f"--only {work} is gone since 1.1: {GONE[work]}")
+                raise UserError(f"--only {work} was removed in 1.1: {GONE[work]}")
             if work not in WORKS:
                 raise UserError(f"--only {work}: expected one of {', '.join(WORKS)}")

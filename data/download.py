@@ -287,10 +287,10 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
 
 INTERRUPTED = "\ninterrupted; run the same command again to resume"
 DESCRIPTION = """\
-Download public data sets. An interrupted download resumes when run again; a
-file that is already there as published is not downloaded again. The Chinese
-STS-Benchmark (cnsd-sts-*.txt), the untokenised STS files and the fourth subset
-of STS13 have no lasting address: copy them into the folder by hand."""
+Download public data sets. Run the same command again to resume an interrupted
+download; complete files are not downloaded again. The Chinese STS-Benchmark
+(cnsd-sts-*.txt), the untokenised STS files and the fourth subset of STS13 have
+no lasting address. Copy them into the folder by hand."""
 PROGRAM = "python -m data.download"
 EPILOG = f"example: {PROGRAM} cs224n nli --out my-folder"
 
@@ -307,11 +307,13 @@ class Options:
     )
     out: Path | None = option(
         None,
-        f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'}; of sts and transfer: "
+        f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'}; for sts and transfer: "
         f"{DEFAULT_FOLDER / 'senteval'})",
         metavar="DIR",
     )
-    listing: bool = option(False, "print every file with its URL, download nothing", flag="--list")
+    listing: bool = option(
+        False, "list all files with their URLs, without downloading", flag="--list"
+    )
 
 
 def download(options: Options) -> None:

@@ -99,8 +99,7 @@ def read_pairs(
     for path in paths:
         if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             raise DataError(
-                f"{path}: a pipe or a device, which is read once, and a run reads its table again; "
-                "write it into a file"
+                f"{path}: is a pipe or a device, which can be read only once; write it to a file"
             )
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
     if set(files[-1].spelled) == {UNKNOWN} and len(files) == 3 and UNKNOWN not in files[0].spelled:
@@ -192,7 +191,7 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
         a, b = differing[0]
         logger.warning(
             "%s: %d row(s) repeat the texts of an earlier row with another label (first: lines %d "
-            "and %d); all of them count",
+            "and %d); all of them are used",
             path,
             len(differing),
             a.line,
@@ -220,7 +219,7 @@ def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
         if counts[row.id] > 1 or "," in row.id:
             why = "is there more than once" if counts[row.id] > 1 else "holds a comma"
             logger.warning(
-                "%s:%d: id %r %s; rows are named by their lines", path, row.line, row.id[:40], why
+                "%s:%d: id %r %s; line numbers are used as ids", path, row.line, row.id[:40], why
             )
             return [row._replace(id=str(row.line)) for row in rows]
     return rows
@@ -237,7 +236,10 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
     numeric = all(isinstance(value, float) for value in counts)
     shown = _few(counts)
     if len(counts) < 2:
-        raise DataError(f"{where} is {shown} in all rows, which teaches nothing; give other rows")
+        raise DataError(
+            f"{where} is {shown} in all rows, so nothing can be learned; give "
+            "rows with other labels"
+        )
     single = len(columns) == 2
     kind = named or ("classes" if single else "paraphrase" if len(counts) == 2 else "similarity")
     if single != (kind == "classes"):
@@ -260,7 +262,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         if len(counts) > MOST_CLASSES:
             raise DataError(
                 f"{where} has {len(counts)} values ({shown}), expected at most {MOST_CLASSES} "
-                f"classes; join some, or {REMEDY}"
+                f"classes; merge some, or {REMEDY}"
             )
         words = tuple(
             map(_shown, sorted(counts, key=lambda value: (isinstance(value, str), value)))
@@ -356,8 +358,8 @@ def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str
             "as in other rows; correct the row"
         )
     return DataError(
-        f"{where} has {len(counts)} words ({shown}); of pairs, two words (yes, no) or numbers are "
-        "learnt; write numbers, or keep the rows of two"
+        f"{where} has {len(counts)} words ({shown}); pairs need numbers or two words (yes, "
+        "no); write numbers, or keep the rows of two words"
     )
 
 
@@ -385,7 +387,7 @@ def _check_scales(files: Sequence[_File]) -> None:
         if max(width, other) > 2 * min(width, other) and outside:
             raise DataError(
                 f"{path}: labels go from {lowest:g} to {largest:g}, those of {train} from {low:g} "
-                f"to {high:g}; bring them to one scale"
+                f"to {high:g}; rescale them to the same range"
             )
 
 
@@ -395,7 +397,7 @@ def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[s
             if row.label is not None and _shown(label_value(row.label)) not in numbers:
                 raise DataError(
                     f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of "
-                    f"{files[0].path} are {', '.join(words)}; use the same ones"
+                    f"{files[0].path} are {', '.join(words)}; use the same labels"
                 )
 
 
@@ -448,8 +450,8 @@ def split_by_texts(
     if (free > (1 - SMALLEST_PART) * sizes).any():
         largest = int(members.sum(axis=1).max())
         raise DataError(
-            f"{path}: shared texts connect {largest} of {count} rows, and no text may be on two "
-            f"sides of a split; {remedy}"
+            f"{path}: shared texts connect {largest} of {count} rows, and a text may occur in "
+            f"only one split; {remedy}"
         )
     rows = part[groups]
     train, dev, test = (

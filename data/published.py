@@ -60,7 +60,7 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
     if [line for line, _ in rows] != [line for line, _ in scores]:
         raise DataError(
             f"{golds}: {len(scores)} lines for the {len(rows)} pairs of {inputs.name}; "
-            "copy both files again, they belong together line by line"
+            "copy both files again, line N of one belongs to line N of the other"
         )
     pairs = [
         SentencePair(f"{subset}-{line}", first, second, score(f"{golds}:{line}", text))
@@ -68,7 +68,7 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
         if text
     ]
     if not pairs:
-        raise DataError(f"{golds}: no scores at all, expected a number from 0 to 5 per line")
+        raise DataError(f"{golds}: no scores; expected a number from 0 to 5 per line")
     return pairs
 
 
@@ -127,7 +127,7 @@ def read_polarity(positive: PathLike, negative: PathLike) -> list[Sentence]:
     for name, label, path in (("pos", 1, positive), ("neg", 0, negative)):
         lines = list(text_lines(path, latin=True))
         if blank := sum(not text for _, text in lines):
-            logger.warning("%s: %d blank lines are no sentences; left out", path, blank)
+            logger.warning("%s: skipped %d blank lines", path, blank)
         sentences += [Sentence(f"{name}-{line}", text, label) for line, text in lines if text]
     return sentences
 
@@ -163,7 +163,7 @@ def read_trec(path: PathLike) -> list[Sentence]:
         label, _, question = text.partition(" ")
         coarse = choice(f"{path}:{line}", label.partition(":")[0], TYPES)
         if not question.strip():
-            raise DataError(f"{path}:{line}: no question behind the label; correct the row")
+            raise DataError(f"{path}:{line}: no question after the label; correct the row")
         questions.append(Sentence(str(line), question.strip(), coarse))
     return questions
 

@@ -18,8 +18,8 @@ from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
 
 DESCRIPTION = """\
-Split text into sentences, one per line. The files have a paragraph per line and
-an empty line between documents, which stays; a file ends a document, too. A
+Split text into sentences, one per line. The input has one paragraph per line and
+empty lines between documents, which are kept. The end of a file ends a document. A
 sentence ends at . ! or ? before a blank and a capital, a digit, a quotation mark
 or a bracket, but not after an initial, a title such as Dr., or c."""
 

@@ -444,7 +444,7 @@ def _sample(
         if len(filled) == SAMPLE:
             break
     if len(filled) == 1 and "\r" in filled[0][1]:
-        raise DataError(f"{path}: lines end with carriage returns alone; save it with line feeds")
+        raise DataError(f"{path}: lines end with bare carriage returns; save it with line feeds")
     return sample, filled
 
 
@@ -487,8 +487,8 @@ def _without_header(
         raise _wrong_width(f"{path}:{filled[0][0]}", rows[0], len(required), mark)
     if not all(name in places for name in required):
         raise DataError(
-            f"{path}:{filled[0][0]}: {width} {DELIMITER_NAMES[mark]}-separated field(s) without a "
-            f"known header, which do not say what is {_names(required)}; {remedy}"
+            f"{path}:{filled[0][0]}: {width} {DELIMITER_NAMES[mark]}-separated field(s) "
+            f"without a known header; no column is known as {_names(required)}; {remedy}"
         )
     return Table(path, None, mark, places, width, columns, lines, remedy)
 

@@ -108,7 +108,7 @@ def read_quora(path: PathLike, labelled: bool | None = True) -> list[SentencePai
         problem = f"{count} (first: line {dropped[0]})"
         if not pairs:
             raise DataError(f"{path}:{dropped[0]}: {problem}; expected id, two sentences, 0 or 1")
-        logger.warning("%s: %s; dropped, as CS224N's own reader does", path, problem)
+        logger.warning("%s: %s; dropped, as in CS224N's code", path, problem)
     return pairs
 
 
@@ -276,7 +276,7 @@ class Task:
 
 
 def _no_reader(path: PathLike, labelled: bool = True) -> list[Any]:
-    raise DataError(f"{path}: a table of your own is read by --pairs {path}")
+    raise DataError(f"{path}: expected a course file; read a table with --pairs {path}")
 
 
 # `elsewhere` has the words of the course in Göttingen, whose tables are comma-separated.
@@ -403,7 +403,7 @@ def read_task(folder: PathLike, name: str) -> Splits:
                     "that folder"
                 )
         raise DataError(
-            f"looked for {missing} in {Path(folder)}: {problem}; name the files so, or give a "
+            f"looked for {missing} in {Path(folder)}: {problem}; rename the files, or give a "
             "table of any name with --pairs FILE (the course's data: --data cs224n)"
         )
     scored: list[Any] = []
@@ -443,8 +443,8 @@ def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:
         id = row.get("id", "").strip().lower()
         if id in lines:
             raise DataError(
-                f"{path}:{line}: id {id!r} is on line {lines[id]} too, and predictions are written "
-                "by id; give each row its own"
+                f"{path}:{line}: id {id!r} is on line {lines[id]} too, and predictions are "
+                "written by id; give each row a unique id"
             )
         lines[id] = line
 

@@ -36,7 +36,7 @@ logger = logging.getLogger("data")
 EPILOG = """\
 examples:
   python -m data.triplets nli nli_pairs.tsv --hard-negatives contradiction --out nli.csv
-      SimCSE's own: what a premise entails, and what contradicts it
+      as in SimCSE: entailed sentences and contradictions of a premise
   python -m data.triplets nli nli_pairs.tsv --positive entailment neutral --out both.csv
   python -m data.triplets quora quora-train.csv --hard-negatives different --out quora.csv
   python -m data.triplets captions Flickr8k.token.txt --out captions.csv
@@ -67,7 +67,7 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     if others := [name for name in table.others if plain(name) not in map(plain, ("", *ID))]:
         raise DataError(
             f"{path}: column {', '.join(map(repr, others))} is none of anchor, positive, "
-            "hard_neg; remove it (of labelled pairs, python -m data.triplets keeps the positives)"
+            "hard_neg; remove it (python -m data.triplets keeps the positives of labelled pairs)"
         )
     for line, row in table.rows():
         texts = {c.name: row[c.name].strip() for c in COLUMNS[:3] if c.name in row}
@@ -148,8 +148,8 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
         yield Related(text, other, "pair")
     if denied:
         logger.warning(
-            "%s: %d row(s) whose label does not say yes (first: line %d); they are read as "
-            "positives, too; delete the rows that are none",
+            "%s: %d row(s) have no positive label (first: line %d) but are read as "
+            "positives; delete those that are not",
             path,
             len(denied),
             denied[0],
@@ -209,25 +209,25 @@ class Options:
         metavar="FORM",
     )
     files: tuple[Path, ...] = option(
-        help="files of this form", flag="files", metavar="FILE", required=True
+        help="files in this format", flag="files", metavar="FILE", required=True
     )
     out: Path = option(help="sent0,sent1[,hard_neg] CSV to write", required=True, metavar="CSV")
     positive: tuple[str, ...] = option(
         (),
-        "labels whose texts are positives: of nli and anli entailment, neutral, contradiction; of "
-        "quora duplicate, different (the first of them)",
+        "labels of the positives: entailment, neutral, contradiction for nli and anli; "
+        "duplicate, different for quora (default: the first)",
         metavar="LABEL",
     )
     hard_negatives: tuple[str, ...] = option(
         (),
-        "labels whose texts are hard negatives: each positive gets one of the same text at random, "
-        "and is left out where there is none; without this flag, pairs only",
+        "labels of the hard negatives: each positive gets a random one with the same anchor, "
+        "or is left out if there is none (default: pairs only)",
         metavar="LABEL",
     )
     limit: int | None = option(
-        None, "keep N at random; a larger N keeps these and more", least=1, most=1e12
+        None, "keep N triplets at random; a larger N keeps a superset", least=1, most=1e12
     )
-    seed: int = option(0, "of all draws", least=0, most=2**31)
+    seed: int = option(0, "seed of all random draws", least=0, most=2**31)
 
 
 def triplets(

@@ -38,8 +38,8 @@ Population = Callable[[Draw, int], tuple[np.ndarray, np.ndarray]]
 class Options:
     """What the command line says."""
 
-    trials: int = option(400, "trials of each line", least=10, most=100_000)
-    csv: Path | None = option(None, "write the table there, too", metavar="FILE")
+    trials: int = option(400, "trials per row", least=10, most=100_000)
+    csv: Path | None = option(None, "also write the table to this file", metavar="FILE")
 
 
 @dataclass(frozen=True)

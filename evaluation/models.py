@@ -300,7 +300,9 @@ def _note_stages(folder: Path, seen: Seen) -> None:
         if name in noted and place.exists():
             paths[name] = place
         elif name in noted and (name != "backbone" or "trained_on" in noted):
-            logger.warning("%s: names %s, which is gone; what it saw is not known", notes, path)
+            logger.warning(
+                "%s: names %s, which no longer exists; its training data is unknown", notes, path
+            )
     if "trained_on" in paths:
         note_file(paths["trained_on"], seen)
     if "selected_by" in paths:

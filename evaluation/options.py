@@ -24,7 +24,7 @@ examples:
     python -m evaluation --backbone bert-base-uncased --data downloads --csv results.csv
 
 Sets that are not found are reported and left out.
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project."""
 
 SUITES = ("sts", "transfer", "pairs", "hans", "geometry")
 
@@ -35,11 +35,11 @@ class EvaluationOptions:
 
     backbone: tuple[str, ...] = option(
         (),
-        "encoders to measure: mini-sts, mini, checkpoint folders, hub ids; random:NAME is the same "
+        "encoders to measure: mini-sts, mini, checkpoint folders, hub IDs; random:NAME is the same "
         "encoder with random weights",
         metavar="NAME",
         required=True,
-        group="what to measure",
+        group="models and suites",
     )
     suite: tuple[str, ...] = option(
         SUITES,
@@ -55,15 +55,16 @@ class EvaluationOptions:
     )
     data: tuple[str, ...] = option(
         ("bundled",),
-        "folders searched in turn for each set, at any depth, in the published formats; bundled: "
+        "folders searched in this order for each set, at any depth, in the published "
+        "formats; bundled: "
         "the synthetic sets",
         metavar="DIR",
-        group="where things come from",
+        group="data",
     )
     glove: Path | None = option(
         None,
         "word vectors in GloVe's text format, for the baseline of averaged static embeddings "
-        "(default: the encoder's own word embeddings)",
+        "(default: the word embeddings of the encoder)",
         metavar="FILE",
     )
     unsup_data: Path | None = option(
@@ -78,29 +79,38 @@ class EvaluationOptions:
     )
     trained_on: tuple[Path, ...] = option(
         (),
-        "files that the backbones were trained on, for the leak audit; for encoders tuned by this "
-        "project they are known",
+        "files that the backbones were trained on, for the leak audit; not needed for "
+        "encoders tuned by this project",
         metavar="FILE",
     )
     json: Path | None = option(
-        None, "write all results there", metavar="FILE", group="what to write"
+        None, "write all results to this file", metavar="FILE", group="output"
     )
-    csv: Path | None = option(None, "write all results there, one number per row", metavar="FILE")
+    csv: Path | None = option(
+        None, "write all results to this file, one number per row", metavar="FILE"
+    )
     predictions: Path | None = option(
-        None, "write predictions there in HANS's own format, a file per model", metavar="DIR"
+        None,
+        "write predictions to this folder in the HANS format, one file per model",
+        metavar="DIR",
     )
     pooling: str | None = option(
         None,
-        "pooling of all backbones (default: what each checkpoint states, else [CLS])",
+        "pooling of all backbones (default: from each checkpoint, otherwise [CLS])",
         choices=POOLINGS,
-        group="how to compute",
+        group="computation",
     )
     seed: int = option(42, "seed of weights, baselines and heads", least=0, most=2**31)
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
     precision: str = option(
-        "auto", "of the matrix products", choices=("auto", "float32", "bfloat16"), rare=True
+        "auto",
+        "precision of the matrix products",
+        choices=("auto", "float32", "bfloat16"),
+        rare=True,
     )
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
+    threads: int = option(
+        0, "CPU threads; 0: the default of PyTorch", least=0, most=4096, rare=True
+    )
     run_dir: Path = option(
         Path("runs"), "folder of the cache and of trained baselines", metavar="DIR"
     )

@@ -122,8 +122,8 @@ def _split(labels: np.ndarray, clusters: np.ndarray, file: str) -> np.ndarray:
         held[part[cluster]] += content
     if held.min() < FEWEST:
         raise DataError(
-            f"{file}: {sizes.max()} of the {len(labels)} pairs are connected by shared texts, so "
-            "no two halves without a common text have enough pairs; label pairs of other texts"
+            f"{file}: {sizes.max()} of the {len(labels)} pairs are connected by shared texts, "
+            "so two halves without common texts are too small; label pairs of other texts"
         )
     return np.asarray(part[clusters] == 0)
 

@@ -8,7 +8,7 @@ NOW = "python -m experiment.reproduce --only ablate-NAME --data DATA (--list sho
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print what to do instead; return the exit code."""
-    print(f"error: python -m experiment.ablate is gone since 1.1: {NOW}", file=sys.stderr)
+    print(f"error: python -m experiment.ablate was removed in 1.1: {NOW}", file=sys.stderr)
     return 2
 
 

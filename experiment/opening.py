@@ -119,7 +119,10 @@ def find_inputs(settings: Settings) -> Inputs:
         count = len(examples.train)
         for rows in settings.train_rows:
             if rows != "all" and int(rows) > count:
-                raise UserError(f"--train-rows {rows}: {task} has {count} to train on; all?")
+                raise UserError(
+                    f"--train-rows {rows}: {task} has {count} training examples; "
+                    "use --train-rows all"
+                )
     if about:  # never pairs that are scored later
         train = [pair for part in splits.values() for pair in part.train]
         selection = [pair for pair in train[:MOST] if isinstance(pair, SentencePair)]
@@ -166,7 +169,7 @@ def check_published(inputs: Inputs) -> None:
     labels, name = inputs.published_labels, inputs.settings.backbone
     if labels is None:
         raise CheckpointError(
-            f"--tune none: {name} has no head of its own; give a published cross-encoder"
+            f"--tune none: {name} has no classification head; give a published cross-encoder"
         )
     for task in map(inputs.record, inputs.splits):
         fitting = fitting_labels(task)
@@ -194,7 +197,7 @@ def open_folder(settings: Settings) -> RunFolder:
         )
     if differing := settings.differences(config["options"]):
         raise DataError(
-            f"{folder.path}: made by another command ({'; '.join(differing)}); "
+            f"{folder.path}: written by another command ({'; '.join(differing)}); "
             "give another --run-dir"
         )
     return folder
@@ -299,7 +302,7 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
     singles = [task for task in inputs.splits if not TASKS[task].is_pair]
     if "none" in settings.tune and singles and pooling != "cls_before_pooler":
         raise UserError(
-            f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; "
+            f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; use "
             "--pooling cls_before_pooler"
         )
     layers = encoder.model.config.num_hidden_layers

@@ -85,7 +85,7 @@ def plan(inputs: Inputs) -> str:
             f"baseline  {len(compared)} head(s): {names} without SimCSE (--no-baseline skips this)"
         )
     if inputs.published_labels is not None and set(settings.tune) != {"none"}:
-        lines.append(f"own head  {_published_head(inputs, inputs.published_labels)}")
+        lines.append(f"published {_published_head(inputs, inputs.published_labels)}")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += choice_in_words(inputs)

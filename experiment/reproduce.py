@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from runtime.store import Work
 
 RUNS = ROOT / "runs" / "reproduce" / __version__
-INTERRUPTED = "\ninterrupted; the same command goes on where this one was"
-LAYOUT = "docs/results.md says what is in the folder of --data"
+INTERRUPTED = "\ninterrupted; run the same command again to continue"
+LAYOUT = "docs/results.md describes the folder of --data"
 NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # what result files have instead of a path
 
-DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, table by table,
-then fill the pages. Tables that this version has already made are skipped."""
+DESCRIPTION = """Regenerate the tables and figures of README, docs/ and the model cards, then fill
+the pages. Tables that this version has already generated are skipped."""
 EPILOG = """examples:
   main tables, with the included models and data:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
     python -m experiment.reproduce --data DATA
-  some tables; their commands, to change them; or only the pages, from the results that are there:
+  some tables; their commands; or only the pages, from existing results:
     python -m experiment.reproduce --only bundled-mini bundled-cls
     python -m experiment.reproduce --only ablate-dropout --list
     python -m experiment.reproduce --pages
@@ -59,13 +59,13 @@ one cell is computed twice. Exit codes: as run_multitask.py; 2 also if a table f
 class Options:
     """What the command line says."""
 
-    only: tuple[str, ...] = option((), "these tables", metavar="NAME")
+    only: tuple[str, ...] = option((), "only these tables", metavar="NAME")
     quick: bool = option(False, "main tables, with the included models and data")
     list: bool = option(
         False, "show all tables: minutes, needs, version, pages; with --only, their commands too"
     )
-    data: Path | None = option(None, "the public data", metavar="DIR")
-    pages: bool = option(False, "run nothing; fill the pages from the result files")
+    data: Path | None = option(None, "folder of the public data", metavar="DIR")
+    pages: bool = option(False, "only fill the pages from existing result files")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,7 +97,7 @@ def reproduce(options: Options, say: Say = print) -> int:
     for page in fill_pages():
         say(f"page       {page}")
     if failed:
-        say(f"failed     {' '.join(failed)}; the same command tries again")
+        say(f"failed     {' '.join(failed)}; run the same command to try again")
     say(f"results: {RESULTS}; runs: {RUNS}")
     return 2 if failed else 0
 
@@ -118,8 +118,8 @@ def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
     able = [table for table in tables if GPU not in table.needs]
     due = sum(versions_of(table) != {__version__} for table in able)
     yield (
-        f"{due} of {len(able)} tables that can be made here are not of version {__version__}; "
-        f"{total:.0f} minutes for all, as far as measured"
+        f"{due} of {len(able)} tables for this machine are not from version {__version__}; "
+        f"{total:.0f} minutes for all, from earlier runs"
     )
 
 

@@ -104,7 +104,7 @@ class Settings:
     )
     no_baseline: bool = option(
         False,
-        "do not train the bi-encoder head on the untuned encoder, which shows what SimCSE changed",
+        "skip the baseline for the effect of SimCSE: the bi-encoder head without SimCSE",
         rare=True,
     )
     tune: tuple[str, ...] = option(
@@ -118,29 +118,32 @@ class Settings:
     schedule: tuple[str, ...] = option(
         ("annealed",),
         "order of tasks in joint training: one after the other (sequential), a batch of each in "
-        "turn (round-robin), by size (proportional), or by sizes that level out (annealed)",
+        "turn (round-robin), by size (proportional), or from proportional to equal shares "
+        "(annealed)",
         choices=SCHEDULES,
         rare=True,
     )
     remedies: tuple[str, ...] = option(
         ("none",),
-        "against forgetting in joint training: gradient surgery (pcgrad), a few batches of earlier "
+        "methods against forgetting in joint training: gradient surgery (pcgrad), a few "
+        "batches of earlier "
         "tasks (replay)",
         choices=("none", *REMEDIES),
         rare=True,
     )
     rates: tuple[float, ...] = option(
         (),
-        "learning rates of the encoder to choose from, on a part of train; one value is used as it "
-        "is (default: 5e-5 1.5e-4 5e-4 with the preset quick, else the published one)",
+        "candidate learning rates of the encoder, selected on a part of train; a single "
+        "value is used directly (default: 5e-5 1.5e-4 5e-4 with the preset quick, otherwise "
+        "the published one)",
         least=1e-12,
         most=MOST,
         rare=True,
     )
     select: str = option(
         "train",
-        "how epochs and rates are chosen: by a part of train that shares no text with the rest, "
-        "dev or test (train); epochs by dev, as in the course (dev); not at all (last)",
+        "data for selecting epochs and rates: train (a part that shares no text with the "
+        "rest, dev or test), dev (epochs only, as in the course), last (no selection)",
         choices=SELECT,
         rare=True,
     )
@@ -164,7 +167,7 @@ class Settings:
     backbone: str = option(
         "",
         "mini or mini-sts (included), a local folder, or a Hugging Face model ID such as "
-        "bert-base-uncased (default: mini, which shows what SimCSE does; with --pairs mini-sts)",
+        "bert-base-uncased (default: mini; with --pairs: mini-sts)",
         metavar="NAME",
         group="model and data",
     )
@@ -201,8 +204,7 @@ class Settings:
     )
     teacher_precision: str = option(
         "auto",
-        "precision of the teacher, which reads every sentence once; int8 is fastest on a CPU, and "
-        "less exact",
+        "precision of the teacher; int8 is fastest on a CPU and less exact",
         choices=("auto", "float32", "bfloat16", "int8"),
         rare=True,
     )
@@ -251,7 +253,7 @@ class Settings:
     resume: bool = option(False, "continue an interrupted run")
     cost_seconds: float = option(
         3.0,
-        "how long costs are measured after the run, in seconds",
+        "time for measuring costs after the run, in seconds",
         least=0,
         most=86_400,
         rare=True,
@@ -287,7 +289,7 @@ class Settings:
             if rows != "all" and not (rows.isascii() and rows.isdigit() and int(rows) >= FEWEST):
                 raise UserError(f"--train-rows {rows}: expected {FEWEST} or more, or all")
         if "joint" in self.tune and self.train_rows != ("all",):
-            raise UserError("--train-rows: for heads of one task each; leave out --tune joint")
+            raise UserError("--train-rows: requires single-task heads; leave out --tune joint")
         if "none" in self.tune:
             self._check_published()
 
@@ -404,22 +406,22 @@ class Settings:
             raise UserError(
                 "--pretrain teacher: name the encoder to learn from with --teacher"
                 if self.teacher is None
-                else "--teacher: nothing reads it; add --pretrain teacher"
+                else "--teacher: has no effect; add --pretrain teacher"
             )
 
     def _check_folder(self) -> None:
         """Fill in the tasks of a folder; raise UserError for a file, or a task of no folder."""
         if self.columns:
-            raise UserError("--columns: nothing reads it; add --pairs FILE")
+            raise UserError("--columns: has no effect; add --pairs FILE")
         if Path(self.data).is_file():
             raise UserError(
-                f"--data {self.data}: expected a folder; a table of pairs and labels is given "
+                f"--data {self.data}: expected a folder; give a table of pairs and labels "
                 f"with --pairs {self.data}"
             )
         if not self.task:
             object.__setattr__(self, "task", self._tasks_of_folder())
         if unfit := [name for name in self.task if name in OWN]:
-            raise UserError(f"--task {unfit[0]}: is for a table of your own; add --pairs FILE")
+            raise UserError(f"--task {unfit[0]}: requires a table; add --pairs FILE")
 
     def _tasks_of_folder(self) -> tuple[str, ...]:
         """Return the tasks that a folder has, or one below it, which is named when it is read."""
@@ -431,7 +433,7 @@ class Settings:
                 return there
         names = ", ".join(task.files[0] for task in COURSE.values())
         raise UserError(
-            f"--data {self.data}: holds none of {names}; a table of any name is given with "
+            f"--data {self.data}: contains none of {names}; give a table of any name with "
             "--pairs FILE"
         )
 
@@ -439,7 +441,7 @@ class Settings:
         """Raise UserError for tables that are named badly, or settings that are for a folder."""
         if folders := [path for path in self.pairs if Path(path).is_dir()]:
             raise UserError(
-                f"--pairs {folders[0]}: a folder; give its tables, or --data {folders[0]} for "
+                f"--pairs {folders[0]}: is a folder; give its tables, or --data {folders[0]} for "
                 "files in the course's form"
             )
         if len(self.pairs) > 3:
@@ -450,7 +452,8 @@ class Settings:
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
         if len(self.task) > 1 or (self.task and self.task[0] not in OWN):
             raise UserError(
-                f"--task {' '.join(self.task)}: the labels of --pairs say the task; leave it out, "
+                f"--task {' '.join(self.task)}: the labels of --pairs determine the task; "
+                "leave it out, "
                 f"or name one of {', '.join(OWN)}"
             )
         if "joint" in self.tune:
@@ -459,16 +462,16 @@ class Settings:
     def _check_published(self) -> None:
         """Raise UserError if nothing could read a published head as it is."""
         if "none" not in self.pretrain:
-            raise UserError("--tune none: reads the encoder as it was published; --pretrain none")
+            raise UserError("--tune none: evaluates a published model; use --pretrain none")
         if "cross" not in self.encoder and any(TASKS[task].is_pair for task in self.tasks):
-            raise UserError("--tune none: a published head reads joined pairs; --encoder cross")
+            raise UserError("--tune none: a published head reads joined pairs; use --encoder cross")
         if self.train_rows != ("all",):
-            raise UserError("--tune none: trains on no rows; leave out --train-rows")
+            raise UserError("--tune none: trains nothing; leave out --train-rows")
 
     def _check_rates(self) -> None:
         """Raise UserError for rates that nothing reads."""
         if self.rates and set(self.tune) <= set(ONE_RATE):
-            raise UserError("--rates: nothing reads it; add --tune full (joint: --backbone-lr)")
+            raise UserError("--rates: has no effect; add --tune full (joint: --backbone-lr)")
         if len(self.rates) > 1 and self.select == "last":
             raise UserError("--rates: --select last chooses nothing; give one rate")
         if self.rates and "backbone_learning_rate" in self.head:
@@ -479,7 +482,7 @@ class Settings:
         remedies = [name for name in self.remedies if name != "none"]
         if "joint" not in self.tune:
             if remedies or self.joint or self.schedule != ("annealed",):
-                raise UserError("--schedule and --remedies: nothing reads them; add --tune joint")
+                raise UserError("--schedule and --remedies: have no effect; add --tune joint")
             return
         if len(self.tasks) < 2:
             raise UserError(f"--tune joint: {self.tasks[0]} is one task; give --task several")
@@ -487,7 +490,7 @@ class Settings:
             remedy = name.partition("_")[0]
             if remedy not in remedies:
                 flag = f"--{name.replace('_', '-')}"
-                raise UserError(f"{flag}: nothing reads it; add --remedies {remedy}")
+                raise UserError(f"{flag}: has no effect; add --remedies {remedy}")
         for remedy in set(remedies) & set(NEEDS):
             if self.schedule != (NEEDS[remedy],):
                 raise UserError(

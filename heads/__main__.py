@@ -15,8 +15,8 @@ OVERVIEW = """\
 Use the heads that a run of run_multitask.py has trained.
 
   predict    score new texts with a trained head
-  threshold  from which probability on is a pair positive? from labelled pairs
-  export     a folder for sentence-transformers, or a graph for ONNX Runtime
+  threshold  choose the probability above which a pair is positive
+  export     write a folder for sentence-transformers, or a graph for ONNX Runtime
 
 examples:
   python -m heads predict runs/sts pairs.tsv
@@ -27,8 +27,8 @@ examples:
 # Options that several commands have.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
 CELL: Any = {
-    "help": "a cell's name, as in RUN/heads/; or a task's, for its best cell on dev (not needed "
-    "where a run has one task)",
+    "help": "name of a cell, as in RUN/heads/, or of a task, for its best cell on dev "
+    "(not needed if the run has one task)",
     "metavar": "NAME",
 }
 
@@ -42,7 +42,9 @@ class PredictOptions:
     cell: str | None = option(None, **CELL)
     out: Path | None = option(None, "file to write (default: standard output)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
+    threads: int = option(
+        0, "CPU threads; 0: the default of PyTorch", least=0, most=4096, rare=True
+    )
 
 
 def predict_command(words: Sequence[str]) -> None:
@@ -52,8 +54,8 @@ def predict_command(words: Sequence[str]) -> None:
         words,
         prog="python -m heads predict",
         description="""\
-Predict new texts with a head that run_multitask.py has trained. Files of any size are
-read in pieces.
+Score new texts with a head that run_multitask.py has trained. Files of any size are
+read in chunks.
 
 FILE is tab-separated UTF-8, also compressed (.gz, .xz, .bz2), in one of two forms:
   with a header: the columns of the task's files (sentence1 and sentence2, or sentence)
@@ -70,7 +72,7 @@ examples:
   from a script: heads.load("runs/sts").predict([("a first text", "a second one")])
   with probabilities, for paraphrases and classes: predict(pairs, probabilities=True)
 
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
     # A long file is not read to its end for a reader, such as `head`, that has gone.
     need_reader()
@@ -98,7 +100,7 @@ class ThresholdOptions:
     file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     cell: str | None = option(None, **CELL)
     precision: float | None = option(
-        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+        None, "precision to reach, at the highest recall (default: the best F1)", least=0.01, most=1
     )
     at: float | None = option(
         None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
@@ -107,7 +109,9 @@ class ThresholdOptions:
         (), "names or numbers of the columns: FIRST SECOND LABEL", metavar="NAME"
     )
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
+    threads: int = option(
+        0, "CPU threads; 0: the default of PyTorch", least=0, most=4096, rare=True
+    )
 
 
 def threshold_command(words: Sequence[str]) -> None:
@@ -133,7 +137,7 @@ examples:
   python -m heads threshold runs/mine my.tsv --precision 0.9   # its dev and test part
   python -m heads threshold runs/all labelled.csv --cell para --precision 0.95
 
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
     import torch
 
@@ -207,7 +211,7 @@ Needs: pip install onnx onnxscript onnxruntime""",
   python -m heads export runs/sts --cell sup-sts-cross-full-cls-42 --out my-cross
   python -m heads export runs/sts --cell sup-sts-cross-full-interaction-42 --onnx sts.onnx
 
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
     from heads.export import export_folder, why_no_folder
     from heads.graph import need_packages, why_no_graph, write_graph

@@ -45,7 +45,7 @@ class HeadConfig:
     # Of the encoder, hidden and attention; None is the checkpoint's own.
     backbone_dropout: float | None = option(
         None,
-        "dropout of the encoder, unless frozen; without this flag, the backbone's own (0.1)",
+        "dropout of the encoder, unless frozen (default: as in the backbone, 0.1)",
         flag="--backbone-dropout",
         least=0,
         most=0.9,
@@ -56,7 +56,11 @@ class HeadConfig:
     dropout: float = 0.1
     weight_decay: float = 0.0
     warmup_ratio: float = option(
-        0.0, "share of the steps in which rates rise", flag="--head-warmup", least=0, most=1
+        0.0,
+        "share of the steps during which the learning rate rises",
+        flag="--head-warmup",
+        least=0,
+        most=1,
     )
     max_grad_norm: float = 1.0
     # Few labels are few steps per epoch: three epochs of 250 are 12.

@@ -68,10 +68,10 @@ def why_no_folder(head: SavedHead) -> str:
     if type(head.encoder) is not SentenceEncoder:
         return "sentence-transformers has no form of IS-BERT's convolutions"
     if as_classifier and head.reader == "bi" and len(head.encoder.steps):
-        return "a classifier reads [CLS] itself, not what a Dense makes of it; give --onnx FILE"
+        return "a classifier reads [CLS] directly, without a Dense layer; give --onnx FILE"
     if as_classifier and head.reader == "bi" and head.encoder.pooling != "cls_before_pooler":
         return (
-            f"a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
+            f"a classifier reads [CLS], not pooling {head.encoder.pooling}; "
             "train with --pooling cls_before_pooler, or give --onnx FILE"
         )
     return ""
@@ -82,7 +82,10 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     task = head.task
-    kind, reads = "bi-encoder", "every text is encoded alone, and a small head reads the embeddings"
+    kind, reads = (
+        "bi-encoder",
+        "each text is encoded separately, and a small head reads the embeddings",
+    )
     if as_classifier:
         kind = "cross-encoder" if head.reader == "cross" else "classifier"
         reads = "both texts are read at once" if task.is_pair else "a text is read"

@@ -179,7 +179,7 @@ def why_no_graph(head: SavedHead) -> str:
         return "its encoder puts a prompt before every text, which a graph cannot"
     if head.reader in ("bi", "cross") and type(head.encoder) is SentenceEncoder:
         return ""
-    return "no graph is made of this kind of encoder, only of bi and cross"
+    return "only bi- and cross-encoders can be exported to a graph"
 
 
 def write_graph(head: SavedHead, path: Path) -> tuple[Path, Path]:

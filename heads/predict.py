@@ -74,7 +74,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
         yield row.get("id", str(line)).strip() or str(line), texts
     if empty:
         logger.warning(
-            "%s: %d row(s) without a text (first: line %d); predicted as of an empty text",
+            "%s: %d row(s) without a text (first: line %d); read as empty texts",
             path,
             len(empty),
             empty[0],

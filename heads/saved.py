@@ -183,7 +183,7 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
             pooling = run_options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(
-            f"{folder}: gone, the encoder under the head {path.name}; {_again(run)}"
+            f"{folder}: missing; it is the encoder of the head {path.name}; {_again(run)}"
         )
     precision = precision or run_options(run).get("precision", "auto")
     encoder = load_tuned(folder, device, precision, pooling).freeze()
@@ -271,8 +271,8 @@ def finished_cells(run: Path) -> list[FinishedCell]:
             continue
         if kept and not all(entry in measured for entry in entries):
             raise DataError(
-                f"{path}: {head_path.stem} is not what was measured; run the command again, which "
-                "writes the file anew"
+                f"{path}: {head_path.stem} has changed since it was measured; run the command "
+                "again to restore it"
             )
         cells.append(FinishedCell(head_path, tuple(entries)))
     if not cells:
@@ -329,7 +329,7 @@ def find_cell(
             else:
                 best[cell.task] = cell
     if not best:
-        raise DataError(f"{run}: no cell will do; {problems[0]}")
+        raise DataError(f"{run}: no suitable cell; {problems[0]}")
     if len(best) > 1:
         choices = " or ".join(f"--cell {task}" for task in best)
         raise DataError(f"{run}: has cells of several tasks; give {choices}, or a cell's name")

@@ -45,9 +45,9 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     if name in SHIPPED:
         return SHIPPED[name]
     if folder.exists():
-        raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
+        raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub ID")
     if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
-        raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub id")
+        raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub ID")
     cached = _from_cache(name)
     if cached and _knows_pooling(name):
         return cached

@@ -101,8 +101,8 @@ class BertForMaskedLM(nn.Module):
             load_module(model.head, tensors, source)
         elif required:
             raise CheckpointError(
-                f"{source}: has no masked-language-model head to predict words with; name a "
-                "--backbone that has, such as mini or bert-base-uncased"
+                f"{source}: has no masked-language-model head; name a --backbone that has "
+                "one, such as mini or bert-base-uncased"
             )
         else:
             # Sentence encoders are published without it; then it must be learnt during training.
@@ -176,8 +176,8 @@ def _head_tensors(checkpoint: Tensors, folder: CheckpointFolder) -> Tensors:
         tensors.setdefault("bias", tensors["decoder.bias"])
     if tensors and folder.config.get("tie_word_embeddings") is False:
         raise CheckpointError(
-            f"{folder}/config.json: tie_word_embeddings is false; a prediction head with an output "
-            "matrix of its own is not supported, only one that shares the word embeddings"
+            f"{folder}/config.json: tie_word_embeddings is false; a prediction head with a "
+            "separate output matrix is not supported; it must share the word embeddings"
         )
     return tensors
 

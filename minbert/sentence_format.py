@@ -126,8 +126,8 @@ def _pooling_of_name(folder: CheckpointFolder, chosen: str | None) -> str | None
     architectures = folder.config.get("architectures") if folder.has("config.json") else None
     if not chosen and str(architectures).endswith("ForCL']"):  # SimCSE's own training script
         logger.warning(
-            "%s: of SimCSE's script, and its name does not say which SimCSE; [CLS] is read without "
-            "the MLP, as of the unsupervised one; --pooling cls reads it with the MLP",
+            "%s: the name of this SimCSE model does not say whether it is supervised; [CLS] "
+            "is read without the MLP (unsupervised); --pooling cls uses the MLP",
             place,
         )
     return None
@@ -279,7 +279,7 @@ def _dense_of(folder: CheckpointFolder, config: dict[str, Any], width: int) -> D
         )
     dense = Dense(size_in, size_out, bias, activation, use_residual)
     if surplus := sorted(tensors.keys() - dense.state_dict().keys()):
-        raise CheckpointError(f"{folder}: tensor {surplus[0]} is not what config.json describes")
+        raise CheckpointError(f"{folder}: tensor {surplus[0]} does not match config.json")
     load_module(dense, tensors, folder.path)
     return dense
 

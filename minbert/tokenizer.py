@@ -406,7 +406,7 @@ def _read_backend(folder: CheckpointFolder, settings: dict[str, Any]) -> tuple[P
     else:
         raise CheckpointError(
             f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
-            "merges.txt (a sentencepiece model alone is not read)"
+            "merges.txt (a sentencepiece model is not supported)"
         )
     for index, token in sorted(added.items()):
         # A piece of the vocabulary keeps its id, and is found as a whole from now on.
@@ -580,8 +580,8 @@ def _check_pieces(ids: dict[str, int], settings: dict[str, Any], vocab: Path) ->
     marked = sum(piece.startswith("\u2581") for piece in ids)
     if marked > sum(piece.startswith("##") for piece in ids):
         raise CheckpointError(
-            f"{vocab}: {marked} pieces begin with \u2581, as sentencepiece's do; only BERT's own "
-            "tokenizer reads a vocab.txt"
+            f"{vocab}: {marked} pieces begin with \u2581, as sentencepiece's do; only BERT "
+            "tokenizers are read from vocab.txt"
         )
     cased = sum(piece != piece.lower() and piece[0] not in "[<" for piece in ids)
     if cased > len(ids) / CASED_SHARE and "do_lower_case" not in settings:

@@ -12,11 +12,11 @@ from runtime.options import option, parse
 say = partial(print, flush=True)
 
 OVERVIEW = """\
-Read what finished runs have left.
+Compare finished runs, measure their costs and write their pages.
 
-  compare  is run A significantly better than run B?
-  cost     measure for longer what each encoder costs
-  html     write the page of a run again: report.html
+  compare  test whether run A is significantly better than run B
+  cost     measure the cost of each encoder for longer
+  html     rewrite the page of a run, report.html
 
 examples:
   python -m report compare runs/first runs/second
@@ -30,14 +30,15 @@ class CompareOptions:
     """Flags of `report compare`."""
 
     a: Path = option(help="a run folder, or a file of predictions", flag="a", metavar="A")
-    b: Path = option(help="what it is compared with", flag="b", metavar="B")
+    b: Path = option(help="the run or file to compare it with", flag="b", metavar="B")
     data: str | None = option(
         None,
-        "folder with the tasks' files, for the labels (default: the runs' own; of files: bundled)",
+        "folder with the tasks' files, for the labels (default: the data of the runs; for "
+        "files: bundled)",
         metavar="DIR",
     )
     gold: Path | None = option(None, "the file with the labels, instead of --data", metavar="FILE")
-    json: Path | None = option(None, "write all results there", metavar="FILE")
+    json: Path | None = option(None, "write all results to this file", metavar="FILE")
 
 
 def compare_command(words: Sequence[str]) -> None:
@@ -49,15 +50,15 @@ def compare_command(words: Sequence[str]) -> None:
         description="""\
 Is A significantly better than B? Compares two runs, or two files of predictions in
 CS224N's format, on the same examples: the difference, its 95% confidence interval,
-a paired test, and Holm's correction for all comparisons made together.""",
+a paired test, and Holm's correction for all comparisons.""",
         epilog="""\
 examples:
-  two runs of run_multitask.py, seeds and all:
+  two runs of run_multitask.py, with all seeds:
     python -m report compare runs/first runs/second
-  two prediction files, ours or anybody's, against the labels of a file:
+  two prediction files, with the labels of a file:
     python -m report compare mine.csv yours.csv --gold downloads/cs224n/sts-dev.csv
 
-Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
+Exit codes: 0 success, 2 invalid input, 1 a bug in this project.""",
     )
     from report.compare import compare
 
@@ -74,7 +75,7 @@ class CostOptions:
     budget: float = option(5.0, "seconds per cell", least=0.01, most=86_400)
     json: Path | None = option(None, "where to write all numbers (RUN/costs.json)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
+    threads: int = option(0, "CPU threads; 0: the default of PyTorch", least=0, most=4096)
 
 
 def cost_command(words: Sequence[str]) -> None:
@@ -84,9 +85,9 @@ def cost_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report cost",
         description="""\
-Measure what the encoders of a finished run cost on this machine: one pair, many pairs, a search.
-The search is computed from the measured speeds, and marked with ~.
-RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
+Measure the cost of the encoders of a finished run on this machine: one pair, many pairs, a
+search. Search times are computed from the measured speeds and marked with ~.
+The numbers are saved in RUN/costs.json; python -m report html RUN adds them to the page.""",
     )
     import torch
 

@@ -55,7 +55,7 @@ class ScoredRows:
             return rows
         path = gold or split_file(data_folder(self._data or self._home), TASKS[name], split)
         if not path.is_file():
-            raise DataError(f"{path}: not found; say where the data is now (--data DIR)")
+            raise DataError(f"{path}: not found; give its current folder with --data DIR")
         return TASKS[name].read(path)
 
     @cached_property
@@ -72,7 +72,7 @@ class ScoredRows:
             raise DataError(f"--data {moved}: expected the folder of {', '.join(self._paths)}")
         for path in paths:
             if not Path(path).is_file():
-                raise DataError(f"{path}: not found; say where the table is now (--data FILE)")
+                raise DataError(f"{path}: not found; give its current path with --data FILE")
         return paths
 
     def _own(self, name: str) -> Splits:
@@ -81,8 +81,8 @@ class ScoredRows:
         splits = read_pairs(self._tables, self._columns, name, self._seed).splits
         if splits.digest != self._digests.get(name):
             raise DataError(
-                f"{', '.join(self._tables)}: changed since {self._path} was made; run its command "
-                "again, or say where the table of that time is (--data FILE)"
+                f"{', '.join(self._tables)}: changed since {self._path} was written; run its "
+                "command again, or give the original table with --data FILE"
             )
         self._read[name] = splits
         return splits

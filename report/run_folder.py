@@ -91,13 +91,13 @@ class RunFolder:
             known, training = measured.get((*cell.place(), cell.key), (None, kept))
             if known is None:
                 raise DataError(
-                    f"{about} has no training in {kept}; run the command again, which makes it anew"
+                    f"{about} has no training in {kept}; run the command again to train it"
                 )
             self._trainings[cell.place()] = training
             if cell != known:
                 raise DataError(
-                    f"{about} is not what was measured; run the command again, which writes the "
-                    "file anew"
+                    f"{about} has changed since it was measured; run the command again to "
+                    "restore it"
                 )
         for training in dict.fromkeys(self._trainings.values()):
             if fault := fault_of_sealed(training):
@@ -188,7 +188,7 @@ class RunFolder:
         rows = [text.rstrip() for _, text in numbered_lines(path)][1:]
         begins = [f"{example.id} , " for example in examples]
         if len(rows) != len(begins) or not all(map(str.startswith, rows, begins)):
-            raise DataError(f"{path}: not the {len(examples):,} rows of the data as it is now")
+            raise DataError(f"{path}: not the {len(examples):,} rows of the current data")
         written = [row.removeprefix(begin) for row, begin in zip(rows, begins, strict=True)]
         if task and task.words:
             values = [float(task.words.index(w)) if w in task.words else None for w in written]

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 # For programs that keep whatever they have finished, and nothing else.
-INTERRUPTED_UNSAVED = "\ninterrupted; the same command reuses what it had finished"
+INTERRUPTED_UNSAVED = "\ninterrupted; run the same command again to reuse finished results"
 
 
 def leave_on_interrupt(message: str = INTERRUPTED) -> None:
@@ -134,7 +134,7 @@ def begin(interrupted: str = "\ninterrupted") -> None:
     try:
         os.getcwd()
     except FileNotFoundError:  # importing PyTorch would end the program without a reason
-        print("error: the folder this command was started in is gone; go to one", file=sys.stderr)
+        print("error: the current folder no longer exists; change to another", file=sys.stderr)
         sys.exit(2)
 
 
@@ -237,7 +237,7 @@ def run_command(
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if gone and words and words[0] in gone:
-        print(f"error: {words[0]} is gone since 1.1: {gone[words[0]]}", file=sys.stderr)
+        print(f"error: {words[0]} was removed in 1.1: {gone[words[0]]}", file=sys.stderr)
         return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])

@@ -133,7 +133,7 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
     try:
         mode_bits = os.stat(path).st_mode
     except ValueError:  # half a character, or NUL
-        raise OSError(errno.EINVAL, "no possible name of a file", os.fspath(path)) from None
+        raise OSError(errno.EINVAL, "not a valid file name", os.fspath(path)) from None
     named = os.fspath(path).startswith(HANDED_DOWN)
     if not (stat.S_ISREG(mode_bits) or stat.S_ISDIR(mode_bits) or named):
         raise OSError(errno.EINVAL, "a pipe or a device, not a file", os.fspath(path))
@@ -158,7 +158,7 @@ def _to_read(path: Readable, error: Exception) -> str:
     if number == errno.EISDIR:
         return "name a file"
     if number in (errno.ENOENT, errno.ELOOP) and os.path.islink(path):
-        return f"it is a link to {os.readlink(path)}; mend the link, or name another file"
+        return f"it is a link to {os.readlink(path)}; fix the link, or name another file"
     if number is None and Path(path).suffix in OPENERS:
         return f"make it again, or remove {Path(path).suffix} from its name if it is not compressed"
     return "check the path"
@@ -179,7 +179,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
         for other in taken:
             if _is_same(output, other):
                 known = "" if output == other else f", which is {other}"
-                raise DiskError(f"{output}{known}: would be written over; name another output")
+                raise DiskError(f"{output}{known}: would be overwritten; name another output")
         taken.append(output)
 
 
@@ -323,7 +323,9 @@ def link(path: Path, target: Path) -> None:
     """Make `path` a relative link to `target`, so that both can be moved together."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
-        raise DiskError(f"{path}: is a folder, where a link should be; delete it, and repeat this")
+        raise DiskError(
+            f"{path}: is a folder, expected a link; delete it and run the command again"
+        )
     with whole_file(path) as temporary:
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(target.resolve(), path.parent.resolve()))

@@ -119,12 +119,12 @@ def _check_flags(
             for full, remedy in gone.items():
                 name, _, gone_value = full.partition(" ")
                 if value == gone_value and name.startswith(flag):
-                    parser.error(f"{full} is gone since 1.1: {remedy}")
+                    parser.error(f"{full} was removed in 1.1: {remedy}")
         if flag in known:
             continue
         earlier = [name for name in gone if name.startswith(flag) and " " not in name]
         if earlier and (flag in gone or not any(name.startswith(flag) for name in known)):
-            parser.error(f"{earlier[0]} is gone since 1.1: {gone[earlier[0]]}")
+            parser.error(f"{earlier[0]} was removed in 1.1: {gone[earlier[0]]}")
         parser.error(f"unknown flag {flag}{did_you_mean(flag, known)}")
 
 

@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[type[Any], dict[str, Any], str, str]] = {
     "mine": (MineOptions, MINE_ABOUT, "search.mine", "mine"),
 }
 # `index` keeps the parts that it has finished, the other commands have nothing to keep.
-KEPT = "\ninterrupted; the same command goes on from what it had finished"
+KEPT = "\ninterrupted; run the same command again to continue"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -114,11 +114,11 @@ def read_meta(folder: Path) -> Meta | None:
     try:
         stated = content.pop("digest")
         if stated != digest(content):
-            raise ValueError("its digest is another")
+            raise ValueError("its digest differs")
         del content["format"], content["count"]
         parts = tuple(Part(**part) for part in content.pop("parts"))
         if any(Path(part.folder).name != part.folder for part in parts):  # folders in parts/
-            raise ValueError("a part's name is none")
+            raise ValueError("a part has an invalid name")
         return Meta(**content, parts=parts)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
@@ -170,7 +170,7 @@ class Index:
         encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
         if identity(encoder) != meta.encoder:
             raise CheckpointError(
-                f"{meta.backbone}: not the encoder that made {self.folder}, its files have "
+                f"{meta.backbone}: not the encoder that built {self.folder}, its files have "
                 "changed; index again"
             )
         return encoder
@@ -276,7 +276,7 @@ class Builder:
         if old and old.encoder != self.made_by.encoder:
             pooled = f" with --pooling {old.pooling}" if old.pooling else ""
             raise CheckpointError(
-                f"{self.folder}: made by another encoder, {old.backbone}{pooled}, or its weights "
+                f"{self.folder}: built by another encoder, {old.backbone}{pooled}, or its weights "
                 "have changed; name another --out"
             )
         parts = list(old.parts) if old else []
@@ -294,7 +294,9 @@ class Builder:
         if old and old.parts == tuple(parts):
             return old
         if read_meta(self.folder) != old:
-            raise DataError(f"{self.folder}: changed meanwhile; run the same command again")
+            raise DataError(
+                f"{self.folder}: changed during this command; run the same command again"
+            )
         meta = replace(self.made_by, last_line=last_line, parts=tuple(parts))
         meta.write(self.folder)
         for part in set(old.parts if old else ()) - set(parts):

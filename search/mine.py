@@ -50,7 +50,7 @@ def mine(options: MineOptions) -> None:
         rows = (triplet.texts for triplet in mined)
         csv.writer(file).writerows([("sent0", "sent1", "hard_neg"), *rows])
     without = count - len({triplet.texts[:2] for triplet in mined})
-    left = f"; {without:,} found no negative" if without else ""
+    left = f"; no negative for {without:,}" if without else ""
     print(f"{len(mined):,} triplets of {count:,} pairs are in {options.out}{left}")
 
 

@@ -27,7 +27,7 @@ examples:
     python -m search query my-index "a man plays the guitar" --rerank runs/cross
 
 Each command has its own --help.
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project."""
 
 INDEX: Any = {"help": "folder of the index", "metavar": "INDEX"}
 DEVICE: Any = {
@@ -36,14 +36,14 @@ DEVICE: Any = {
     "group": "machine",
 }
 PRECISION: Any = {
-    "help": "of the encoder; auto: bfloat16 where the hardware has it",
+    "help": "precision of the encoder; auto: bfloat16 if the hardware has it",
     "choices": ("auto", "float32", "bfloat16"),
 }
-THREADS: Any = {"help": "CPU threads; 0 leaves it to PyTorch", "least": 0, "most": 4096}
+THREADS: Any = {"help": "CPU threads; 0: the default of PyTorch", "least": 0, "most": 4096}
 
 INT8 = {"--precision int8": "leave it out"}
 CELL: Any = {
-    "help": "which head of --rerank: a cell's name, or a task's, for its best on dev",
+    "help": "head of --rerank: name of a cell, or of a task for its best cell on dev",
     "metavar": "NAME",
 }
 
@@ -56,11 +56,13 @@ class IndexOptions:
     out: Path = option(**INDEX, required=True)
     backbone: str | None = option(
         None,
-        "mini-sts, mini, a checkpoint folder or a hub id (mini-sts; for an index that is there, "
-        "its own)",
+        "mini-sts, mini, a checkpoint folder or a hub ID (default: mini-sts; for an existing "
+        "index, the encoder of the index)",
         metavar="NAME",
     )
-    pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    pooling: str | None = option(
+        None, "pooling (default: from the checkpoint, otherwise [CLS])", choices=POOLINGS
+    )
     append: bool = option(False, "add the texts of FILE to those that the index holds")
     ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
     device: str = option("auto", **DEVICE)
@@ -72,9 +74,9 @@ INDEX_ABOUT = {
     "prog": "python -m search index",
     "gone": {"--vectors": "leave it out; the texts of FILE are encoded here", **INT8},
     "description": """\
-Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
-already, only the others are encoded: the same command continues after an
-interruption, and adds the lines that FILE has gained since.""",
+Encode the texts of a file into an index. If INDEX already holds the first
+texts of FILE, only the others are encoded. Run the same command again to continue after
+an interruption, or to add new lines of FILE.""",
     "epilog": """\
 examples:
   python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
@@ -113,8 +115,8 @@ QUERY_ABOUT = {
     "prog": "python -m search query",
     "gone": INT8,
     "description": """\
-Print the texts of an index that are nearest to each query. The cosine of every text
-is computed, so none is missed; equal ones come in the order of the index.""",
+Print the texts of an index that are nearest to each query. The search is
+exact: it computes the cosine of every text. Ties keep the order of the index.""",
     "epilog": """\
 examples:
   python -m search query my-index "a man plays the guitar" "rain in spring" --top-k 5
@@ -132,8 +134,10 @@ class PairsOptions:
 
     index: Path = option(**INDEX, flag="index")
     threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
-    top: int = option(100, "how many pairs, the most similar ones", least=1, most=1_000_000)
-    all: bool = option(False, "print all pairs as they are found, in no order, instead of the top")
+    top: int = option(
+        100, "number of pairs to print, the most similar first", least=1, most=1_000_000
+    )
+    all: bool = option(False, "print all pairs in the order of the search, instead of the top ones")
     json: bool = option(False, "print one JSON object per pair")
     threads: int = option(0, **THREADS, group="machine")
 
@@ -142,8 +146,8 @@ PAIRS_ABOUT = {
     "prog": "python -m search pairs",
     "description": """\
 Print the most similar pairs of texts in an index, for example near duplicates. All
-pairs are compared, block by block; time grows with the square of the texts, memory
-with --top only.""",
+pairs are compared, block by block. Time grows with the square of the number of texts;
+memory grows only with --top.""",
     "epilog": """\
 examples:
   python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
@@ -158,7 +162,7 @@ class ThresholdOptions:
     index: Path = option(**INDEX, flag="index")
     file: Path = option(help="labelled pairs, as described above", flag="file", metavar="LABELLED")
     precision: float | None = option(
-        None, "the precision to reach, at the highest recall (the best F1)", least=0.01, most=1
+        None, "precision to reach, at the highest recall (default: the best F1)", least=0.01, most=1
     )
     at: float | None = option(
         None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
@@ -173,7 +177,7 @@ class ThresholdOptions:
 THRESHOLD_ABOUT = {
     "prog": "python -m search threshold",
     "description": """\
-Print the smallest cosine at which two texts belong together, for `search pairs`.
+Choose the cosine threshold of `search pairs` from labelled pairs.
 
 LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
 without: two texts, and a label that is 0 or 1, or yes or no. The texts are embedded by
@@ -201,25 +205,25 @@ class MineOptions:
     )
     out: Path = option(help="sent0,sent1,hard_neg CSV to write", required=True, metavar="CSV")
     from_rank: int = option(
-        1, "the first of the nearest texts to take, of those that the margins leave", least=1
+        1, "rank of the first candidate that remains after the margins", least=1
     )
-    to_rank: int = option(100, "the last of them", least=1, most=10_000)
+    to_rank: int = option(100, "rank of the last candidate", least=1, most=10_000)
     relative_margin: float = option(
         0.05,
-        "how far a negative scores below the positive at least, as a share of the positive's score",
+        "minimum gap of a negative to the positive, as a share of the positive's score",
         least=0,
         most=1e6,
         source="NV-Retriever",
     )
-    margin: float = option(0.0, "the same as a difference of scores", least=0, most=1e6)
+    margin: float = option(0.0, "minimum gap as a difference of scores", least=0, most=1e6)
     per_pair: int = option(1, "negatives per pair", least=1, most=10_000)
     random: float = option(
         0.0,
-        "share of them that is drawn from the ranks; the others are the nearest",
+        "share of the negatives drawn at random from the ranks; the others are the nearest",
         least=0,
         most=1,
     )
-    seed: int = option(0, "of --random", least=0, most=2**31)
+    seed: int = option(0, "seed of --random", least=0, most=2**31)
     rerank: Path | None = option(
         None,
         "score by the best cross-encoder or late interaction of a run folder of "
@@ -251,8 +255,8 @@ MINE_ABOUT = {
     "description": """\
 Write hard negatives for pairs, as triplets that run_multitask.py --sup-data reads:
 texts of an index that are near the anchor, and not as near as the positive. Texts
-equal to an anchor or its positives are never negatives. A pair that finds none is
-left out.""",
+equal to an anchor or its positives are never negatives. A pair without such
+texts is left out.""",
     "epilog": """\
 examples:
   python -m search mine my-index pairs.tsv --out triplets.csv

@@ -16,7 +16,7 @@ SHARED = ("crop", "delete", "mlm", "crop+mlm")  # those that take a share of the
 class SimCSEConfig:
     """One contrastive run; the defaults are those that all recipes share."""
 
-    symmetric: bool = option(False, "symmetric loss, NT-Xent: each view must find its partner")
+    symmetric: bool = option(False, "symmetric loss (NT-Xent), with both views as anchors")
     # Stops early; the schedule ends there too.
     max_steps: int | None = option(
         None,
@@ -48,8 +48,8 @@ class SimCSEConfig:
     )
     chunk_tokens: int | None = option(
         None,
-        "gradient caching: encode at most this many tokens at a time, for batches of any size; "
-        "4096 needs 4 GB with bert-base; without this flag, the whole batch at once",
+        "gradient caching: encode at most this many tokens at a time, for batches of any "
+        "size; 4096 needs 4 GB with bert-base (default: the whole batch)",
         least=1,
         most=MOST,
     )
@@ -64,7 +64,7 @@ class SimCSEConfig:
     geometry_steps: int | None = option(
         None,
         "contrastive steps between two points of the curves of alignment and uniformity in "
-        "metrics.jsonl, on the pairs that checkpoints are selected by; without this flag, none",
+        "metrics.jsonl, on the pairs that checkpoints are selected by (default: none)",
         source="SimCSE, figure 2, has one every 10 steps",
         least=1,
         most=MOST,
@@ -78,13 +78,13 @@ class SimCSEConfig:
     )
     similarity: str = option(
         "cosine",
-        "what the contrastive loss compares embeddings by; dot: dot products, without temperature",
+        "similarity in the contrastive loss; dot: dot products, without temperature",
         choices=("cosine", "dot"),
         source='SimCSE, table D.1, "N/A"',
     )
     hard_negative_weight: float = option(
         1.0,
-        "weight alpha of an anchor's own hard negative",
+        "weight alpha of the anchor's hard negative",
         source="SimCSE, equation 8",
         least=1e-12,
         most=MOST,
@@ -92,8 +92,8 @@ class SimCSEConfig:
     # The tuned checkpoint's config.json keeps the backbone's own rates, for whatever tunes it next.
     dropout: float | None = option(
         None,
-        "dropout of the encoder in the contrastive stage, hidden and attention; without this flag, "
-        "the backbone's own (0.1); SimCSE's reproduction in Chinese uses 0.3",
+        "dropout of the encoder in the contrastive stage, hidden and attention (default: as "
+        "in the backbone, 0.1); SimCSE's reproduction in Chinese uses 0.3",
         flag="--simcse-dropout",
         source="SimCSE, table 3, tried 0 to 0.5",
         least=0,
@@ -105,14 +105,14 @@ class SimCSEConfig:
         "second view of a sentence in unsup and dual: the sentence itself; the next line of its "
         "document, or one of the next three (a blank line ends a document); the sentence with a "
         "share of its words cut off at the ends or deleted anywhere, or with one word deleted; "
-        "with a word replaced by a synonym, or tokens by guesses of the backbone's own MLM head",
+        "with a word replaced by a synonym, or tokens by guesses of the MLM head of the backbone",
         choices=POSITIVES,
         source="SimCSE, tables 1 and 2",
     )
     positive_share: float | None = option(
         None,
         "share of words that --positive crop or delete takes away (0.1), of tokens that mlm "
-        "replaces (0.15); of crop+mlm the share of the crop",
+        "replaces (0.15); for crop+mlm, the share of the crop",
         source="SimCSE, table 1, tried 0.1 to 0.3",
         least=0,
         most=0.9,
@@ -126,8 +126,8 @@ class SimCSEConfig:
     # Examples of a batch share texts where data repeats itself or has groups, as captions have.
     keep_duplicates: bool = option(
         False,
-        "as SimCSE does, count a candidate with the text of the anchor or its positive as a "
-        "negative; without this flag, it is left out",
+        "use candidates with the text of the anchor or its positive as negatives, as in "
+        "SimCSE (default: left out)",
     )
     mlm_weight: float = option(
         0.0,

@@ -111,7 +111,7 @@ class Siamese(nn.Module):
             raise TrainingError("--similarity dot is for SimCSE's plain loss; leave one out")
         if config.fixed_mask and (cls.two_encoders or not data.same_twice):
             raise TrainingError(
-                "--fixed-mask is for a sentence as its own positive and one encoder; leave it out"
+                "--fixed-mask requires one encoder and --positive same; leave it out"
             )
         # Without any negative the loss is 0, whatever the encoder does; a hard one would do.
         alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
@@ -246,5 +246,5 @@ def check_settings(model: BertConfig, config: SimCSEConfig) -> None:
         )
     if config.positive_share is not None and config.positive not in SHARED:
         raise TrainingError(
-            f"--positive-share: nothing reads it with --positive {config.positive}; leave it out"
+            f"--positive-share: has no effect with --positive {config.positive}; leave it out"
         )

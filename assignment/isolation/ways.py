@@ -127,7 +127,7 @@ def _in_bubblewrap(job: Job, inside: Sequence[str]) -> list[str]:
 
 CONTAINER = Way(
     "container",
-    lambda: "" if _engine() else "no docker or podman runs here that only root can change",
+    lambda: "" if _engine() else "no docker or podman owned by root runs here",
     _in_container,
 )
 BUBBLEWRAP = Way(

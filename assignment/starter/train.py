@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--lr", type=float, default=1e-4)
-    parser.add_argument("--rows", type=int, default=2000, help="train on the first N only")
+    parser.add_argument("--rows", type=int, default=2000, help="train only on the first N rows")
     parser.add_argument("--out", type=Path, default=Path("predictions"))
     options = parser.parse_args()
     if options.encoder == "cross" and TASKS[options.task].num_texts == 1:

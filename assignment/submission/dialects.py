@@ -138,7 +138,7 @@ def read_table(
     task = ASKED[place.task] if place else header_task
     if task is None:
         faults.append(
-            f"{shown}: neither name nor header says which task it is; rename it sst-dev-output.csv "
+            f"{shown}: the name and the header do not state the task; rename it sst-dev-output.csv "
             "(the code) or sst-dev-out.csv (the hand-out)"
         )
     elif header_task and header_task.prediction_header != task.prediction_header:

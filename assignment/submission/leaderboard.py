@@ -54,7 +54,7 @@ class Place:
 class Board:
     """All that a leaderboard shows."""
 
-    split: str  # the split that counts
+    split: str  # the split to rank by
     rows: dict[str, int]  # task -> how many examples it has, of those that count
     places: list[Place]  # the best first
     ahead: list[Comparison]  # each place against the next, in the aggregate
@@ -67,9 +67,9 @@ class LeaderboardOptions:
 
     folder: Path = option(help="the folder of submissions", flag="folder", metavar="FOLDER")
     gold: str = option("bundled", DATA, metavar="DIR")
-    split: str = option("test", "the split that counts", choices=("dev", "test"))
-    tasks: tuple[str, ...] = option(CS224N, "tasks that count", choices=tuple(ASKED))
-    html: Path | None = option(None, "write the page there", metavar="FILE")
+    split: str = option("test", "the split to rank by", choices=("dev", "test"))
+    tasks: tuple[str, ...] = option(CS224N, "tasks to rank by", choices=tuple(ASKED))
+    html: Path | None = option(None, "write the page to this file", metavar="FILE")
 
 
 ABOUT: dict[str, Any] = {

@@ -124,7 +124,9 @@ def zip_entries(
     try:
         # Its list of entries alone takes ten times the memory.
         if path.stat().st_size > most_zip:
-            raise DataError(f"{path}: more than {most_zip >> 20} MB; submit what is asked for")
+            raise DataError(
+                f"{path}: more than {most_zip >> 20} MB; submit only the requested files"
+            )
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _check_entries(path, entries)
@@ -137,7 +139,7 @@ def zip_entries(
     except DataError:
         raise
     except DAMAGED as error:
-        raise DataError(f"{path}: not a sound zip ({short(str(error))}); zip again") from None
+        raise DataError(f"{path}: not a valid zip ({short(str(error))}); zip again") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
 
@@ -145,13 +147,13 @@ def zip_entries(
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     """Raise DataError for an archive that an honest program would not have written."""
     if len(entries) > MOST_ENTRIES:
-        raise DataError(f"{path}: {len(entries):,} entries; submit what is asked for")
+        raise DataError(f"{path}: {len(entries):,} entries; submit only the requested files")
     names = set()
     for entry in entries:
         shown = f"{path}: entry {short(entry.filename, 80)!r}"
         place = PurePosixPath(entry.filename)
         if place.is_absolute() or ".." in place.parts or "\\" in entry.filename:
-            raise DataError(f"{shown} names a place outside the zip; zip the folder itself")
+            raise DataError(f"{shown} has a path outside the zip; zip the folder itself")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise DataError(f"{shown} is a symbolic link; submit the file itself")
         if entry.flag_bits & 1:

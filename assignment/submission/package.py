@@ -31,9 +31,9 @@ class PackageOptions:
 
     run: Path = option(help="a run folder", flag="run", metavar="RUN")
     out: Path = option(help="the zip to write", metavar="FILE.zip", required=True)
-    data: str | None = option(None, f"{DATA} (default: the run's own)", metavar="DIR")
+    data: str | None = option(None, f"{DATA} (default: the data of the run)", metavar="DIR")
     tasks: tuple[str, ...] = option(
-        CS224N, "tasks that must be there, dev and test", choices=tuple(COURSE)
+        CS224N, "required tasks, with dev and test predictions", choices=tuple(COURSE)
     )
 
 
@@ -50,7 +50,7 @@ example:
 {CODES}""",
     "gone": {
         "--dialect": "the zip has the files of the run, spelled as CS224N's code does",
-        "--cells": "the head with the best dev score of each task is taken",
+        "--cells": "the head with the best dev score of each task is used",
     },
 }
 

@@ -114,7 +114,7 @@ class ScoreOptions:
         (), "files, folders or zips of predictions", flag="paths", metavar="PATH"
     )
     gold: str = option("bundled", DATA, metavar="DIR")
-    csv: Path | None = option(None, "write the scores there", metavar="FILE")
+    csv: Path | None = option(None, "write the scores to this file", metavar="FILE")
 
 
 ABOUT: dict[str, Any] = {
@@ -127,7 +127,7 @@ all three tasks are given.""",
 example:
   python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
 
-A row without an answer counts as wrong; of similarities, as the mean of those given.
+A row without a prediction counts as wrong; in STS, it gets the mean prediction.
 {CODES}""",
 }
 
@@ -168,7 +168,9 @@ def main(argv: Sequence[str]) -> None:
         if not many or gold.labels(document.task, document.split) is not None:
             rows += _scores(document, gold)
     if not rows:
-        raise DataError(f"{gold.folder}: no labels of what was given; give the folder of --gold")
+        raise DataError(
+            f"{gold.folder}: no labels for these files; give another folder with --gold"
+        )
     rows += [row for split in SPLITS for row in _aggregate(rows, split)]
     shown_rows = [[*map(str, row[:6]), decimals(row.value), shown(row.interval)] for row in rows]
     print(markdown(HEADER, shown_rows))

@@ -41,10 +41,8 @@ logger = logging.getLogger("assignment")
 NAMED = 3  # ids named of those missing
 LONGEST = 300  # characters of a fault
 MOST_SHOWN = 20  # faults of a file
-DATA = (
-    "folder with the tasks' files; bundled and cs224n stand for the project's own and the course's"
-)
-CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
+DATA = "folder with the tasks' files; bundled and cs224n name the included data and the course's"
+CODES = "Exit codes: 0 success, 2 invalid input, 1 a bug in this project."
 
 
 @dataclass(frozen=True)
@@ -259,7 +257,7 @@ class ValidateOptions:
     path: Path = option(help="a file, folder or zip of predictions", flag="path", metavar="PATH")
     data: str = option("bundled", DATA, metavar="DIR")
     tasks: tuple[str, ...] = option(
-        CS224N, "tasks that must be there, dev and test", choices=tuple(ASKED)
+        CS224N, "required tasks, with dev and test predictions", choices=tuple(ASKED)
     )
 
 
@@ -271,14 +269,14 @@ Every error has its file, its line and a remedy. Reads files of CS224N's minBERT
 (2023-24), of its GPT-2 project (para and sst), and of the course in Göttingen.""",
     "epilog": f"""\
 examples:
-  all that CS224N's leaderboard wants; and the two tasks of the course's first half:
+  everything that CS224N's leaderboard requires; and the two tasks of the first half:
     python -m assignment validate predictions --data downloads/cs224n
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
   the course in Göttingen, a repository next to this project:
     python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
-    "gone": {"--most": "20 faults of each file are shown"},
+    "gone": {"--most": "20 errors of each file are shown"},
 }
 
 
@@ -313,4 +311,4 @@ def main(argv: Sequence[str]) -> None:
         print(line)
     if faults := len(missing) + sum(len(file.faults) for file in checked):
         raise DataError(f"{path}: {faults:,} fault(s), listed above; correct them")
-    print(f"{path}: as the course asks for it")
+    print(f"{path}: valid for the course")

@@ -132,7 +132,7 @@ def _check_manifest(
     for name, value in settings.items():
         if before.get(name) != value:
             raise DataError(
-                f"{out}: made with {name} {before.get(name)}, not {value}; give that, or name "
+                f"{out}: written with {name} {before.get(name)}, not {value}; give that, or name "
                 "another --out"
             )
     for name in files:
@@ -148,7 +148,7 @@ def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[
     encoders = {shard.pop("encoder") for shard in shards}
     if len(encoders) > 1:
         raise DataError(
-            f"{options.out}: {len(encoders)} encoders made these shards; the workers' checkpoints "
+            f"{options.out}: {len(encoders)} encoders wrote these shards; the workers' checkpoints "
             "or processors differ: give --device and --precision"
         )
     current = {Path(shard["file"]).parent.name for shard in shards}

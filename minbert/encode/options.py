@@ -9,8 +9,8 @@ from runtime.options import option
 PROGRAM = "python -m minbert.encode"
 DESCRIPTION = """\
 Encode the texts of files into DIR/vectors, one file per shard with the columns id and
-vector. Files are read as streams, so memory does not grow with them. The same command
-goes on after an interruption: shards that are complete are not encoded again."""
+vector. Files are read as streams, so memory does not grow with them. Run the same
+command again to continue after an interruption; complete shards are not encoded again."""
 EXAMPLES = """\
 examples:
   python -m minbert.encode wiki1m_for_simcse.txt --backbone runs/backbones/sup-1a2b --out vectors
@@ -19,7 +19,7 @@ examples:
 
 A file is text (one text per line; empty lines are skipped), .tsv, .csv or .jsonl with a header,
 or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md has more.
-Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,24 @@ class EncodeOptions:
         help="input files; their names must differ", flag="files", metavar="FILE", required=True
     )
     out: Path = option(help="folder to write into", required=True, metavar="DIR")
-    column: str = option("text", "of tables: the column with the texts", metavar="NAME")
+    column: str = option("text", "text column of a table", metavar="NAME")
     id_column: str | None = option(
-        None, "of tables: the column with the ids (else FILE:LINE)", metavar="NAME"
+        None, "ID column of a table (default: FILE:LINE)", metavar="NAME"
     )
     backbone: str = option(
-        "mini-sts", "mini-sts, mini, a checkpoint folder or a hub id", metavar="NAME"
+        "mini-sts", "mini-sts, mini, a checkpoint folder or a hub ID", metavar="NAME"
     )
-    pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    pooling: str | None = option(
+        None, "pooling (default: from the checkpoint, otherwise [CLS])", choices=POOLINGS
+    )
     max_length: int | None = option(
-        None, "tokens of a text that are kept (what the checkpoint states)", least=3, most=100_000
+        None, "maximum tokens per text (default: from the checkpoint)", least=3, most=100_000
     )
     normalize: bool = option(False, "scale vectors to length 1")
     float16: bool = option(False, "store vectors as float16, in half the space")
     format: str = option(
         "auto",
-        "of a shard; auto: parquet where pyarrow is installed",
+        "format of a shard; auto: parquet if pyarrow is installed",
         choices=("auto", "parquet", "npz"),
     )
     shard_rows: int = option(32_768, "texts per shard", least=1, most=10_000_000)
@@ -57,15 +59,15 @@ class EncodeOptions:
     )
     precision: str = option(
         "auto",
-        "of the encoder; auto: bfloat16 where the hardware has it; int8: faster on a CPU, "
+        "precision of the encoder; auto: bfloat16 if the hardware has it; int8: faster on a CPU, "
         "less exact",
         choices=("auto", "float32", "bfloat16", "int8"),
     )
     batch_tokens: int | None = option(
-        None, "tokens per forward pass (what suits the device)", least=1, most=10_000_000, rare=True
+        None, "tokens per forward pass (default: by device)", least=1, most=10_000_000, rare=True
     )
     threads: int = option(
-        0, "CPU threads per process; 0 leaves it to PyTorch, with --ray means 1", least=0, most=4096
+        0, "CPU threads per process; 0: the default of PyTorch (1 with --ray)", least=0, most=4096
     )
     ray: bool = option(False, "encode on a Ray cluster (pip install -e '.[scale]')")
     workers: int | None = option(

@@ -170,7 +170,9 @@ def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[d
         if isinstance(cause, UserError | OSError):
             raise cause from None
         reason = " ".join(str(error).split())[:300]
-        raise MachineError(f"--ray: stopped; the same command goes on ({reason})") from None
+        raise MachineError(
+            f"--ray: stopped; run the same command again to continue ({reason})"
+        ) from None
 
 
 def _joined(result: dict[str, Any]) -> dict[str, Any]:

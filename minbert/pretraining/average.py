@@ -4,7 +4,7 @@ import sys
 
 if __name__ == "__main__":
     print(
-        "error: python -m minbert.pretraining.average is gone since 1.1: use version 1.0.0",
+        "error: python -m minbert.pretraining.average was removed in 1.1: use version 1.0.0",
         file=sys.stderr,
     )
     sys.exit(2)

@@ -94,7 +94,7 @@ class Pretrainer:
         states = [path for path in (self.decay_state, self.stable_state) if path.is_file()]
         if states and not resume:
             raise StateError(
-                f"{states[0]}: the state of an earlier run; --resume goes on with it, or delete it"
+                f"{states[0]}: the state of an earlier run; continue with --resume, or delete it"
             )
         if states:
             self._load(states[0])

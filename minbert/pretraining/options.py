@@ -11,7 +11,7 @@ NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0
 FRESH = "random"  # of --init: a new model
 GONE = dict.fromkeys(
     ("--contrast-weight", "--contrast-batch-size", "--twin-weight", "--twin-batch-size"),
-    "leave it out, masked words alone are trained on; or use version 1.0.0",
+    "leave it out to train only on masked words, or use version 1.0.0",
 )
 
 
@@ -23,9 +23,11 @@ class PretrainConfig:
     length: int = option(128, "tokens per sequence", least=8, most=1e5)
     batch_size: int = option(64, "sequences per step", least=1, most=1e6)
     learning_rate: float = option(1e-3, "peak learning rate", flag="--lr", least=1e-12, most=1e3)
-    warmup_steps: int = option(500, "steps during which the rate rises", least=0, most=1e9)
+    warmup_steps: int = option(500, "steps during which the learning rate rises", least=0, most=1e9)
     # Until the rate falls, a run can still be extended.
-    decay_ratio: float = option(0.2, "share of the steps during which it falls", least=0, most=1)
+    decay_ratio: float = option(
+        0.2, "share of the steps during which the learning rate falls", least=0, most=1
+    )
     mask_probability: float = option(0.15, "share of tokens to predict", least=0, most=1)
     eval_steps: int = option(500, "steps between validations and saved states", least=1, most=1e9)
     seed: int = option(42, "seed of weights, order and masks", least=0, most=2**31)
@@ -63,28 +65,30 @@ class PretrainOptions:
     out: Path = option(help="the checkpoint", metavar="DIR", required=True)
     init: str = option(
         FRESH,
-        "what the weights start from: random (a new model), or a checkpoint to continue from: "
-        "mini, a folder, a hub id",
+        "initial weights: random (a new model), or a checkpoint to continue from: "
+        "mini, a folder, a hub ID",
         metavar="HOW",
     )
     vocab: Path | None = option(None, "a vocab.txt to use instead of training one", metavar="FILE")
     config: dict[str, Any] = option({}, nested=PretrainConfig, show_defaults=True)
     sizes: dict[str, Any] = option({}, nested=Sizes, show_defaults=True)
     device: str = option("auto", "auto: a GPU if there is one", choices=("auto", "cpu", "cuda"))
-    precision: str = option("auto", "of matrix products", choices=("auto", "float32", "bfloat16"))
+    precision: str = option(
+        "auto", "precision of matrix products", choices=("auto", "float32", "bfloat16")
+    )
     resume: bool = option(False, "continue an interrupted run, or extend a finished one")
 
     def __post_init__(self) -> None:
         check(self)
         if self.init == "cooccurrence":  # the default of version 1.0
             raise UserError(
-                f"--init cooccurrence is gone since 1.1: word embeddings start at random "
+                f"--init cooccurrence was removed in 1.1: word embeddings start at random "
                 f"(--init {FRESH})"
             )
         if self.init != FRESH and (self.vocab or self.sizes):
             raise UserError(
-                f"--init {self.init} brings its own vocabulary and sizes; for a new model, --init "
-                f"takes {FRESH}"
+                f"--init {self.init} comes with its vocabulary and sizes; for a new model, "
+                f"use --init {FRESH}"
             )
         size = Sizes(**self.sizes).hidden_size
         if size % 64:

@@ -111,7 +111,7 @@ def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
         tokenizer = BertTokenizer.from_vocab(options.vocab)
         pieces = tokenizer.backend.get_vocab()
         if max(pieces.values()) >= len(pieces):
-            raise CheckpointError(f"{options.vocab}: a piece stands on two lines; delete one")
+            raise CheckpointError(f"{options.vocab}: a piece is on two lines; delete one")
         return tokenizer
     size = Sizes(**options.sizes).vocab_size
     vocab = work / f"vocab-{size}-{corpus_digest(options.corpus)}.txt"

@@ -44,8 +44,8 @@ def difference_figure(run: FinishedRun) -> Figure | None:
     return draw(
         "differences",
         "Differences",
-        "Lines are confidence intervals at the level of the decision, which the table of "
-        "comparisons states. Filled: significant. Hollow: not significant.",
+        "Lines: confidence intervals at the level of the test, given in the table of "
+        "comparisons. Filled: significant. Hollow: not significant.",
         None,  # that table has the numbers
         partial(_paint_differences, rows=rows),
         height=ROW * len(rows) + AROUND,

@@ -149,7 +149,7 @@ def comparison_table(run: FinishedRun) -> Table:
                     entry = Entry(name, note=f"{what}, {place.split}")
                     rows.append([entry, *_comparison(versus, a, b)])
     header = ("A minus B", "difference", "CI", "better", "p (Holm)", "p", "test")
-    return Table("Every two systems, paired on the same examples", header, rows)
+    return Table("Pairwise comparisons on the same examples", header, rows)
 
 
 def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:

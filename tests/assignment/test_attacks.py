@@ -31,26 +31,26 @@ EITHER = "its memory|"  # the limit refuses it, or whoever watches was there bef
 STOPS = {
     "endless_loop": "CPU seconds",
     "memory_bomb": EITHER,
-    "shared_memory_bomb": f"{EITHER}|ended by itself|its seconds",
-    "leave_early": "ended by itself",
+    "shared_memory_bomb": f"{EITHER}|ended with exit code|its seconds",
+    "leave_early": "ended with exit code",
     "forged_results": "",
     "always_equal": "",
-    "skipped": "ended by itself",
+    "skipped": "ended with exit code",
     "frames_walked": "",
     "answers_read": "",
-    "answers_linked": "ended by itself",
-    "folder_linked": "ended by itself",
+    "answers_linked": "ended with exit code",
+    "folder_linked": "ended with exit code",
     "grader_read": "",
-    "handles_taken": "ended by itself",
-    "changed_suite": "ended by itself",
+    "handles_taken": "ended with exit code",
+    "changed_suite": "ended with exit code",
     "much_output": "output",
     "much_disk": "disk",
     "disk_without_names": "disk",
     "one_large_file": "",
-    "many_folders": "ended by itself",
-    "left_behind": "ended by itself",
-    "always_another": "ended by itself",
-    "parent_killed": "ended by itself",
+    "many_folders": "ended with exit code",
+    "left_behind": "ended with exit code",
+    "always_another": "ended with exit code",
+    "parent_killed": "ended with exit code",
     "fork_bomb": "its processes|its memory|",
 }
 
@@ -94,7 +94,7 @@ def marked(tmp_path_factory, suite, request):
 def test_an_attack_earns_nothing_and_the_honest_rest_counts(marked, name, request):
     mark = marked[0][name]
     if mark.machine:  # another user's files that have no name may be anybody's: there is no mark
-        assert name == "disk_without_names" and "without a name" in mark.machine
+        assert name == "disk_without_names" and "unnamed files" in mark.machine
         assert "user" in request.node.name
     elif name == "fork_bomb":  # its own children write answers, too, and may spoil the other cases'
         assert passed(mark) <= HONEST_PART

@@ -45,11 +45,11 @@ def test_a_class_of_folders_and_zips_has_the_same_marks_again_and_a_broken_one_s
     header, ada, ben, eve = tables[0].decode().splitlines()
     assert header == "submission,score,sums,means,stopped,sandbox,not marked"
     assert (ada, ben) == ("ada,9,5,4,0,none,", "ben,5,5,0,0,none,")
-    assert eve.startswith("eve,0,0,0,0,none,eve.zip: not a sound zip")
+    assert eve.startswith("eve,0,0,0,0,none,eve.zip: not a valid zip")
     ada, ben, eve = marks
     assert passed(ada) == set(POINTS) and not ada.stops and not ada.left and ada.seconds > 0
     assert [result.mistakes for result in ben.results] == [(), (), ("whole",)]
-    assert eve.fault == "eve.zip: not a sound zip (File is not a zip file); zip again"
+    assert eve.fault == "eve.zip: not a valid zip (File is not a zip file); zip again"
     told = for_gradescope(eve, ABOUT)
     assert told["score"] == 0 and told["output"] == f"Not marked: {eve.fault}"
 
@@ -162,7 +162,7 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     found = {p.relative_to(target).as_posix(): p.read_text() for p in target.rglob("*.py")}
     given = {"a/asked.py": "own", "a/other.py": "given", "a/missing.py": "given"}
     assert found == given | {"helper.py": "own"}
-    taken = "no plain file of up to 1 MB, or in the way of another"
+    taken = "not a regular file of at most 1 MB, or in conflict with another file"
     below, link = (f"{name}: {taken}" for name in ("a/other.py/x.py", "loop.py"))
     assert left == [".hidden\\n.py: hidden", link, below, "a/missing.py: not there"]
 

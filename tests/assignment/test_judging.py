@@ -256,4 +256,4 @@ def test_a_case_without_end_with_strange_words_or_with_processes_of_its_own_stop
     assert all(read_arrays(tmp_path / name)["x"].all() for name in answered)
     assert (tmp_path / "strange.error.txt").exists()
     told = (tmp_path / "endless.error.txt").read_text()
-    assert told.startswith("TimeoutError: computed for more than 0.5 s")
+    assert told.startswith("TimeoutError: exceeded the time limit of 0.5 s")

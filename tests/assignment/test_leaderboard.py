@@ -120,7 +120,7 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     assert verdicts[0] == ("ben", "anna")
     broken = dict(re.findall(r"^\| (\S+) +\| (.+?) +\|$", out.split("first fault")[1], re.M))
     assert list(broken)[1:] == ["dora", "emil.zip", "finn", "gina"]
-    assert "not a sound zip" in broken["emil.zip"] and "symbolic link" in broken["gina"]
+    assert "not a valid zip" in broken["emil.zip"] and "symbolic link" in broken["gina"]
     assert "they are of sst dev; mixed up?" in broken["finn"]
     page = (place / "board.html").read_text()
     assert all(name in page for name in ("anna", "ben", "carl.zip", "dora", "finn"))

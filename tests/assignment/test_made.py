@@ -168,7 +168,7 @@ def test_the_requirements_cover_what_the_tree_imports(made):
 
 def test_a_folder_of_other_things_is_not_replaced(tmp_path, toy_data):
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(UserError, match="is there and no assignment"):
+    with pytest.raises(UserError, match="exists and is not an assignment"):
         make(tmp_path, ["attention"], secrets_of(2), data=toy_data)
 
 

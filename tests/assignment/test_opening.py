@@ -46,7 +46,7 @@ def encrypted(path: Path, name: str) -> None:
 
 
 # What is wrong -> what makes a zip of a path and the name of a file asked for, and what is said.
-OUTSIDE = "names a place outside the zip"
+OUTSIDE = "has a path outside the zip"
 BROKEN = {
     "up": (lambda p, n: packed(p, (n, GOOD), (named(f"../{n}"), GOOD)), OUTSIDE),
     "Windows' up": (lambda p, n: packed(p, (named(f"..\\{n}"), GOOD)), OUTSIDE),
@@ -56,7 +56,7 @@ BROKEN = {
         "is a symbolic link",
     ),
     "encrypted": (encrypted, "is encrypted"),
-    "no zip": (lambda p, n: p.write_bytes(b"PK no zip"), "not a sound zip"),
+    "no zip": (lambda p, n: p.write_bytes(b"PK no zip"), "not a valid zip"),
     "many files": (lambda p, n: packed(p, *((f"{k}.x", "") for k in range(10_001))), "10,001 ent"),
     "twice": (lambda p, n: packed(p, (n, GOOD), (named(n), "")), "is there twice"),
     "method": (lambda p, n: packed(p, (n, GOOD), method=zipfile.ZIP_LZMA), "an unusual way"),
@@ -96,7 +96,7 @@ def test_a_zip_that_no_honest_program_writes_is_refused_with_its_reason(tmp_path
 @pytest.mark.parametrize("name", BROKEN_ON_DISK)
 def test_what_cannot_be_written_has_a_reason_and_no_points(tmp_path, name):
     found = opened(BROKEN_ON_DISK[name](tmp_path / "eve.zip"), tmp_path / "work")
-    assert "is too long, or a file and a folder; zip again" in found.fault
+    assert "is too long, or both a file and a folder; rename it and zip again" in found.fault
     assert found.fault.isprintable()
     mark = grade(found, exam(write_suite(tmp_path / "hidden")), tmp_path)
     assert not passed(mark) and {result.computed for result in mark.results} == {found.fault}

@@ -65,4 +65,4 @@ def test_what_cannot_be_packed_is_one_line(words, message, place, capsys):
 def test_a_flag_that_is_gone_says_what_to_do(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["package", "run", "--out", "s.zip", "--dialect", "handout"])
-    assert "--dialect is gone since 1.1: the zip has the files" in capsys.readouterr().err
+    assert "--dialect was removed in 1.1: the zip has the files" in capsys.readouterr().err

@@ -275,7 +275,7 @@ def test_files_without_a_name_fill_no_more_than_what_a_submission_may_use(tmp_pa
         assert outcome.stopped == "disk"
         assert int([*outcome.output.split(), 0][0]) <= 33 << 20  # it may be stopped before it tells
     except MachineError as error:  # what is free on the disk tells, not whose files they are
-        assert way.name == "user" and "without a name" in str(error)
+        assert way.name == "user" and "unnamed files" in str(error)
 
 
 NOTE = """
@@ -422,7 +422,7 @@ def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):
         sandbox.choose()
     every = "container: not here; bubblewrap: not here; user: not here"
     assert str(error.value) == f"no sandbox works here ({every}); --unsafe grades without one"
-    with pytest.raises(UserError, match="Landlock is gone since"):
+    with pytest.raises(UserError, match="Landlock was removed in"):
         sandbox.choose("Landlock")
 
 

@@ -99,7 +99,7 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         (case,) = [case for case in suite.answers if "segments" in case]
         assert case in {of for of, _ in suite.mistakes["segments-halved"]}
     monkeypatch.setattr(suites, "MOST_DRAWS", 1)
-    with pytest.raises(UserError, match="'segments-halved' does not show in 1 draws"):
+    with pytest.raises(UserError, match="'segments-halved' was not detected in 1 draws"):
         write_suites({"public": tmp_path / "none"}, parts, secrets_of(5), tmp_path)
 
 
@@ -141,7 +141,7 @@ def test_what_a_library_does_is_not_counted_where_it_is_to_be_written(tmp_path):
     with written(tmp_path, OTHERS_WORK):
         ((found, raised),) = ask(tmp_path, [draw(parts, 1, "public")])
     assert set(found) == {"metrics-correlations", "metrics-undefined"} and len(raised) == 4
-    assert all("does not count: this part asks you to write it" in why for why in raised.values())
+    assert all("is not allowed: write this part yourself" in why for why in raised.values())
     assert torch.optim.AdamW is optimizer and "sklearn" not in set(sys.modules) - modules
 
 

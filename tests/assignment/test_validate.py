@@ -190,7 +190,7 @@ def test_wrong_missing_and_double_names_are_told_with_the_right_one(place, capsy
     assert "mine: sts-test-output.csv is missing; add it" in out
     both = "mine/sst-dev-out.csv and mine/sst-dev-output.csv are both of sst dev"
     assert f"mine: {both}; submit one of them" in out
-    untold = "mine/sst-predictions.txt: neither name nor header says which task it is; rename it"
+    untold = "mine/sst-predictions.txt: the name and the header do not state the task; rename it"
     assert any(line.startswith(untold) for line in out)
 
 
@@ -198,7 +198,7 @@ def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(place, capsys):
     for spelling in ("handout", "goettingen"):
         folder = write_submission(place / spelling, spelling)
         code, out, err = validate(capsys, spelling)
-        assert (code, err) == (0, "") and out[-1] == f"{spelling}: as the course asks for it"
+        assert (code, err) == (0, "") and out[-1] == f"{spelling}: valid for the course"
         assert sum("40 rows of" in line for line in out) == 3
         (folder / "._sst-dev-output.csv").write_bytes(b"\0\1")  # as macOS packs them
         (folder / "run.py").write_text("raise SystemExit")
@@ -212,7 +212,7 @@ def test_a_repository_of_the_course_in_goettingen(tmp_path, monkeypatch, capsys,
     for path, most, joint in (("predictions", 12, 6), (MINE, 12, 6), (f"{MINE}/multitask", 6, 0)):
         caplog.clear()
         code, out, _ = validate(capsys, path)
-        assert code == 0 and out[-1] == f"{path}: as the course asks for it"
+        assert code == 0 and out[-1] == f"{path}: valid for the course"
         assert sum(" rows of " in line for line in out) == most
         assert (f"{joint} file(s) below multitask do not count" in caplog.text) == bool(joint)
         note = f"note: {types} and 1 more: paraphrase types are not scored here; passed over"

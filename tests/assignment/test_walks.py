@@ -150,7 +150,7 @@ def test_predictions_are_packed_validated_scored_and_ranked(tmp_path, capsys):
     write_submission(packed.parent / "ben", skill=0.4)
     assert main(["package", str(run), "--data", data, "--out", str(packed)]) == 0
     assert main(["validate", str(packed), "--data", data]) == 0
-    assert "as the course asks for it" in capsys.readouterr().out
+    assert "valid for the course" in capsys.readouterr().out
     assert main(["score", str(packed), "--gold", data]) == 0
     assert "| aggregate" in capsys.readouterr().out
     assert main(["leaderboard", str(packed.parent), "--gold", data]) == 0

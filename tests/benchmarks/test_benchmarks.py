@@ -315,7 +315,7 @@ def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):
 def test_a_work_that_is_gone_or_unknown_is_refused_in_one_line(work, capsys):
     with pytest.raises(SystemExit, match="2"):
         command.main(["--only", "encode", work])
-    said = "expected one of encode, " if work == "brew" else "is gone since 1.1: "
+    said = "expected one of encode, " if work == "brew" else "was removed in 1.1: "
     assert f"error: --only {work}" in (error := capsys.readouterr().err.splitlines()[-1])
     assert said in error
 
@@ -347,5 +347,5 @@ def test_figures_are_not_written_over_the_data(toy_data, capsys):
     path = toy_data / "sts-dev.csv"
     before = path.read_bytes()
     assert command.main(["--data", str(toy_data), "--json", str(path)]) == 2
-    assert "would be written over; name another output" in capsys.readouterr().err
+    assert "would be overwritten; name another output" in capsys.readouterr().err
     assert path.read_bytes() == before

@@ -352,7 +352,7 @@ def test_a_table_says_which_column_is_where(tmp_path):
     ("content", "message"),
     [
         ("text_a\ttext_a\tlabel\na b\tc d\t1\n", ":1: 'text_a': more than one column"),
-        ("text_a\ttext_b\tlabel\ra b\tc d\t1\r", ": lines end with carriage returns alone"),
+        ("text_a\ttext_b\tlabel\ra b\tc d\t1\r", ": lines end with bare carriage returns"),
         (
             "text_a\ttext_b\tlabel\n" + "1\tc d\t1\n" * 19 + "n/a\tc d\t1\n",
             ": column 'text_a' holds numbers, expected texts",
@@ -370,4 +370,4 @@ def test_some_texts_may_be_numbers(tmp_path):
 
 def test_lines_that_end_with_carriage_returns_are_not_one_sentence(tmp_path):
     path = write(tmp_path, "a kite\rthe wind\r")
-    assert "lines end with carriage returns alone" in error_of(iter_sentences, path)
+    assert "lines end with bare carriage returns" in error_of(iter_sentences, path)

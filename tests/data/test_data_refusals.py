@@ -153,7 +153,7 @@ REFUSED = {
     ],
     subset: [
         ("1\n2\n3\n", ": 3 lines for the 2 pairs"),
-        ("\n\n", ": no scores at all"),
+        ("\n\n", ": no scores; expected"),
         ("1\n6\n", ":2: score is '6'"),
     ],
     odd_subset: [("a\tb\nc\n", ":2: 1 tab-separated"), ("\na\tb\n", ": 2 lines for the 1 pairs")],

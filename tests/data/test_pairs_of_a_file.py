@@ -271,8 +271,8 @@ def test_forty_words_are_no_classes(tmp_path):
     ("train", "dev", "message"),
     [
         (cycle("yes", "no"), cycle("0", "1"), "b.tsv:2: label is '0', those of"),
-        (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "bring them to one scale"),
-        (cycle("0", "50", "100"), cycle("0", "2", "5"), "bring them to one scale"),
+        (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "rescale them to the same range"),
+        (cycle("0", "50", "100"), cycle("0", "2", "5"), "rescale them to the same range"),
         (cycle("1", "2", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
         (cycle("0", "1"), cycle("1", count=9), "the dev part needs more than one label"),
     ],
@@ -296,7 +296,7 @@ def test_a_pipe_is_refused(tmp_path):
     # It is empty when it is opened again, or begins in the middle.
     read_end, write_end = os.pipe()
     for path in (f"/dev/fd/{read_end}", "/dev/null"):
-        with pytest.raises(DataError, match=r"a pipe or a device, .*write it into a file"):
+        with pytest.raises(DataError, match=r"a pipe or a device, .*write it to a file"):
             read_pairs([path])
     for end in (read_end, write_end):
         os.close(end)

@@ -206,7 +206,7 @@ def test_sets_for_ten_folds_are_all_train_and_their_blank_lines_are_noted(
     ]
     assert splits.dev == splits.test == []
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / file}: {blank} blank lines are no sentences; left out"
+        f"{tmp_path / file}: skipped {blank} blank lines"
         for file, blank in ((positive, 1), (negative, 2))
     ]
 

@@ -132,7 +132,7 @@ def test_pairs_whose_label_does_not_say_yes_are_told(labels, tmp_path, caplog):
     path = tmp_path / "pairs.tsv"
     path.write_text("text_a\ttext_b\tlabel\na b\tc d\t{}\ne f\tg h\t{}\n".format(*labels))
     assert len(list(iter_pairs(path))) == 2
-    assert "pairs.tsv: 1 row(s) whose label does not say yes (first: line 3)" in caplog.text
+    assert "pairs.tsv: 1 row(s) have no positive label (first: line 3)" in caplog.text
 
 
 def test_the_real_pairs_give_the_triplets_of_a_double_loop(tmp_path):

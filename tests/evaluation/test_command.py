@@ -244,7 +244,7 @@ def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny
 def test_digests_beside_the_weights_count_as_seen(tmp_path, caplog):
     (tmp_path / "training.json").write_text('{"trained_on": "read.digests.xz"}')
     assert not len(seen_by(str(tmp_path), ()).digests)
-    assert "names read.digests.xz, which is gone" in caplog.text
+    assert "names read.digests.xz, which no longer exists" in caplog.text
     write_digests(["A kite."], tmp_path / "read.digests.xz")
     (tmp_path / "copy").mkdir()
     for file in tmp_path.glob("*.*"):
@@ -256,8 +256,11 @@ def test_digests_beside_the_weights_count_as_seen(tmp_path, caplog):
     ("more", "words"),
     [
         ({"json": Path(".")}, "is a folder"),
-        ({"backbone": (str(MINI),), "csv": MINI / "config.json"}, "config.json: would be written"),
-        ({"backbone": (str(MINI),), "predictions": MINI}, "mini: would be written over"),
+        (
+            {"backbone": (str(MINI),), "csv": MINI / "config.json"},
+            "config.json: would be overwritten",
+        ),
+        ({"backbone": (str(MINI),), "predictions": MINI}, "mini: would be overwritten"),
         ({"glove": Path("none.txt")}, "none.txt: no such file"),
         ({"sup_data": Path("gone.csv")}, "gone.csv: no such file"),
         ({"data": ("no-such-folder",)}, "--data no-such-folder: no such folder"),

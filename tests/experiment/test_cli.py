@@ -107,9 +107,9 @@ WRONG = {
     "no pooler": (lambda c, d, f: without_pooler(c, f / "bert"), ("needs a pooler",)),
     "no head": (
         lambda c, d, f: ["--tune", "none", "--encoder", "cross"],
-        ("--tune none: ", "tiny has no head of its own; give a published cross-"),
+        ("--tune none: ", "tiny has no classification head; give a published cross-"),
     ),
-    "too few rows": (lambda c, d, f: ["--train-rows", "49"], ("sts has 48 to train on",)),
+    "too few rows": (lambda c, d, f: ["--train-rows", "49"], ("sts has 48 training examples",)),
     "too few to choose by": (
         lambda c, d, f: ["--rates", "1e-4", "1e-3", "--tune", "full"],
         ("to choose by; give one rate",),

@@ -86,7 +86,11 @@ def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
     ("labels", "words", "said"),
     [
         (3, "--task sts --encoder cross", "has 3 labels, sts needs 1; --tune full trains"),
-        (5, "--task sst --pooling avg", "sst reads [CLS], not avg; --pooling cls_before_pooler"),
+        (
+            5,
+            "--task sst --pooling avg",
+            "sst reads [CLS], not avg; use --pooling cls_before_pooler",
+        ),
     ],
 )
 def test_what_cannot_be_scored_as_published_is_told(
@@ -111,7 +115,7 @@ def test_the_plan_says_what_becomes_of_the_backbones_own_head(
 ):
     words = ["--task", "sts", "--encoder", "cross", "--tune", "full", "--dry-run"]
     assert run(published[labels], toy_data, tmp_path / "r", *words, "--features", features) == 0
-    assert f"own head  {told}" in capsys.readouterr().out
+    assert f"published {told}" in capsys.readouterr().out
 
 
 def test_a_published_head_is_for_as_many_classes_as_the_table_has(
@@ -127,5 +131,5 @@ def test_a_published_head_is_for_as_many_classes_as_the_table_has(
         words = ["--backbone", str(published[labels]), "--run-dir", str(tmp_path / "r"), *argv]
         assert run_multitask.main(words) == code
     said = capsys.readouterr()
-    assert "own head  3 labels; heads start from it: classes" in said.out
+    assert "published 3 labels; heads start from it: classes" in said.out
     assert "has 5 labels, classes needs 3; --tune full trains a fresh one" in said.err

@@ -96,7 +96,7 @@ def test_a_sentence_by_itself_has_no_others_for_ct(start, tmp_path, capsys):
     words = ["--pretrain", "ct", "--dry-run", "--simcse-batch-size", "1", "--unsup-data"]
     (tmp_path / "s.txt").write_text("one sentence\n")
     assert start(tmp_path / "run", *words, str(tmp_path / "s.txt")) == 2
-    assert "has one sentence, so there are no others" in capsys.readouterr().err
+    assert "has only one sentence, so there are no" in capsys.readouterr().err
     (tmp_path / "s.txt").write_text("one sentence\nand another\n")
     assert start(tmp_path / "run", *words, str(tmp_path / "s.txt")) == 0
 

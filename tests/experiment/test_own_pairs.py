@@ -166,7 +166,7 @@ def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tm
     moved.write_text(text.replace("0 the", "0 one"))
     with pytest.raises(DataError, match=r"changed\.tsv: changed since"):
         write_page(run, str(moved))
-    with pytest.raises(DataError, match="not found; say where the table is now"):
+    with pytest.raises(DataError, match="not found; give its current path"):
         write_page(run, str(tmp_path / "gone.tsv"))
 
 
@@ -189,16 +189,16 @@ def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"pairs": "a.tsv", "task": "sts"}, "the labels of --pairs say the task"),
+        ({"pairs": "a.tsv", "task": "sts"}, "the labels of --pairs determine the task"),
         ({"pairs": ("a", "b", "c", "d")}, "one to three files"),
         ({"pairs": ("a", "a")}, "the same file twice"),
         ({"pairs": ("a", "./a")}, "the same file twice"),
         ({"pairs": "a.tsv", "columns": ("a",)}, "FIRST SECOND LABEL, or TEXT LABEL"),
-        ({"columns": ("a", "b")}, "nothing reads it; add --pairs FILE"),
-        ({"task": "similarity"}, "is for a table of your own; add --pairs FILE"),
+        ({"columns": ("a", "b")}, "has no effect; add --pairs FILE"),
+        ({"task": "similarity"}, "requires a table; add --pairs FILE"),
         ({"pairs": "a.tsv", "tune": "joint"}, "--pairs is one task"),
         ({"data": __file__}, "--pairs " + __file__),
-        ({"data": str(Path(__file__).parent)}, "holds none of ids-sst-train.csv"),
+        ({"data": str(Path(__file__).parent)}, "contains none of ids-sst-train.csv"),
         ({"pairs": str(Path(__file__).parent)}, "a folder; give its tables, or --data"),
     ],
 )

@@ -281,7 +281,7 @@ def test_a_table_that_fails_is_named_and_made_when_its_fault_is_mended(
     assert "failed     tiny: its result cannot be read" in said
     assert not (folder / "results").exists()  # without its verdict a table is not made yet
     assert reproduce.main(words) == 2 and len(rows_of(folder)) == 2
-    assert "failed     broken; the same command tries again\n" in capsys.readouterr().out
+    assert "failed     broken; run the same command to try again\n" in capsys.readouterr().out
 
 
 def test_commands_are_run_by_this_python_in_the_projects_folder():

@@ -121,7 +121,9 @@ def test_results_that_were_edited_do_not_choose_a_cell(toy_grid, tmp_path):
     results = json.loads((run / "results.json").read_text())
     results[0]["metrics"][TASKS[results[0]["task"]].main_metric] = 0.999
     (run / "results.json").write_text(json.dumps(results))
-    with pytest.raises(UserError, match=r"is not what was measured; run the command again"):
+    with pytest.raises(
+        UserError, match=r"has changed since it was measured; run the command again"
+    ):
         find_cell(run, None)
 
 
@@ -199,7 +201,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(toy_grid, tmp_path, capsys)
     with pytest.raises(UserError, match=r"no form of IS-BERT's convolutions"):
         export_folder(find_cell(toy_grid, BI[-1]), head, out)
     if all(importlib.util.find_spec(package) for package in PACKAGES):
-        with pytest.raises(UserError, match="no graph is made of this kind of encoder"):
+        with pytest.raises(UserError, match="only bi- and cross-encoders can be"):
             write_graph(head, out)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -259,7 +261,7 @@ def test_no_command_writes_over_what_it_reads(toy_grid, tmp_path, capsys):
         ["export", toy_grid, "--cell", "sts", "--out", backbone],
     ):
         assert main([str(word) for word in words]) == 2
-        assert "would be written over" in capsys.readouterr().err
+        assert "would be overwritten" in capsys.readouterr().err
     assert all(path.read_bytes() == content for path, content in before.items())
 
 

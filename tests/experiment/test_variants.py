@@ -47,7 +47,7 @@ def test_another_command_is_refused_in_the_folder_and_named(flags, said, finishe
     before = hashes_of(finished)
     assert start(finished / "r", *STS, *flags) == 2
     error = capsys.readouterr().err
-    assert f"r: made by another command ({said}); give another --run-dir" in error
+    assert f"r: written by another command ({said}); give another --run-dir" in error
     assert hashes_of(finished) == before
 
 
@@ -87,10 +87,10 @@ def remove_trainings(folder):
 @pytest.mark.parametrize(
     ("change", "said", "again"),
     [
-        (change_score_without_links, "(dev) is not what was measured", 0),
+        (change_score_without_links, "(dev) has changed since it was measured", 0),
         (remove_trainings, "has no training in", 0),
         (change_both_scores, "no SHA256SUMS in it; delete", 2),
-        (change_score, "sts-bi-frozen-interaction-42 (dev) is not what was measured", 0),
+        (change_score, "sts-bi-frozen-interaction-42 (dev) has changed since it was measured", 0),
         (change_prediction, "sts-dev-output.csv has changed; delete", 2),
     ],
 )

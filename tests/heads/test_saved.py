@@ -85,7 +85,7 @@ def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_en
     with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):
         load_head(path, "cpu", "float32")
     with pytest.raises(
-        CheckpointError, match=r"gone, the encoder under the head h\.safetensors; run"
+        CheckpointError, match=r"missing; it is the encoder of the head h\.safetensors; run"
     ):
         save_file({"x": torch.zeros(1)}, path.parent / "h.safetensors", about | {"pretrain": "ct"})
         load_head(path.parent / "h.safetensors", "cpu", "float32")

@@ -50,7 +50,7 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path):
         env={"PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr == "error: the folder this command was started in is gone; go to one\n"
+    assert done.stderr == "error: the current folder no longer exists; change to another\n"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_program_runs_the_command_that_is_named(capsys):
         assert run_command("python -m x", commands, words, overview="what they do\n") == code
         assert tuple(capsys.readouterr()) == told
     assert run_command("python -m x", commands, ["old", "a"], gone={"old": "use show"}) == 2
-    assert capsys.readouterr().err == "error: old is gone since 1.1: use show\n"
+    assert capsys.readouterr().err == "error: old was removed in 1.1: use show\n"
 
 
 ROOT = Path(__file__).parents[2]

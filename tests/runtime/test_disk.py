@@ -112,7 +112,7 @@ def test_a_folder_is_no_file_to_write():
 
 @pytest.mark.parametrize("name", ["half a \ud800", "nul \0"])
 def test_what_cannot_be_a_name_is_an_error_of_reading(name, tmp_path):
-    with pytest.raises(OSError, match="no possible name"):
+    with pytest.raises(OSError, match="not a valid file name"):
         open_plain(f"{tmp_path}/{name}")
 
 

@@ -182,7 +182,7 @@ def test_a_link_is_pointed_elsewhere_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_what_is_no_link_is_not_thrown_away_for_one(tmp_path):
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "precious").touch()
-    with pytest.raises(OSError, match="link: is a folder, where a link should be; delete it"):
+    with pytest.raises(OSError, match="link: is a folder, expected a link; delete it"):
         link(tmp_path / "link", tmp_path)
     assert content_of(tmp_path) == {"link": "/", "link/precious": ""}
 
@@ -311,7 +311,7 @@ def test_what_cannot_be_read_comes_with_a_remedy(tmp_path):
         ("a", errno.EACCES, "(Permission denied); allow reading it (chmod u+rX), or name another"),
         ("a", errno.EISDIR, "(Is a directory); name a file"),
         ("a", errno.ENOENT, "(No such file or directory); check the path"),
-        ("link", errno.ENOENT, "it is a link to gone; mend the link, or name another file"),
+        ("link", errno.ENOENT, "it is a link to gone; fix the link, or name another file"),
     ):
         path = tmp_path / name
         said = files.why_unreadable(path, OSError(number, os.strerror(number), str(path)))

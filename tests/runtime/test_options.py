@@ -243,17 +243,17 @@ def test_a_flag_that_is_gone_says_so_and_what_to_do(words, capsys):
     with pytest.raises(SystemExit) as ended:
         parse(Settings, ["--out", "o", *words], gone={"--old": "use --seeds"})
     assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith("error: --old is gone since 1.1: use --seeds\n")
+    assert capsys.readouterr().err.endswith("error: --old was removed in 1.1: use --seeds\n")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--old-fl", "3"], "--old-flag is gone since 1.1: use --seeds"),
-        (["--device", "tpu"], "--device tpu is gone since 1.1: take cpu"),
-        (["--dev", "tpu"], "--device tpu is gone since 1.1: take cpu"),
-        (["--device", "cpu", "tpu"], "--device tpu is gone since 1.1: take cpu"),
-        (["--device=tpu"], "--device tpu is gone since 1.1: take cpu"),
+        (["--old-fl", "3"], "--old-flag was removed in 1.1: use --seeds"),
+        (["--device", "tpu"], "--device tpu was removed in 1.1: take cpu"),
+        (["--dev", "tpu"], "--device tpu was removed in 1.1: take cpu"),
+        (["--device", "cpu", "tpu"], "--device tpu was removed in 1.1: take cpu"),
+        (["--device=tpu"], "--device tpu was removed in 1.1: take cpu"),
         (["--out"], "argument --out: expected one argument"),
     ],
 )

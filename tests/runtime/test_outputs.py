@@ -31,7 +31,7 @@ def names(tmp_path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", ["itself", "spelled", "link", "twin"])
 def test_every_name_of_an_input(names, name):
-    with pytest.raises(DiskError, match="would be written over; name another output"):
+    with pytest.raises(DiskError, match="would be overwritten; name another output"):
         check_outputs([None, names[name]], [None, names["itself"]])
 
 
@@ -62,5 +62,5 @@ def test_commands(main, words, names, name, tmp_path, capsys):
     place = {"IN": names["itself"], "OUT": names[name], "INDEX": tmp_path / "index"}
     assert main([str(place.get(word, word)) for word in words]) == 2
     err = capsys.readouterr().err
-    assert "would be written over" in err and err.count("\n") == 1
+    assert "would be overwritten" in err and err.count("\n") == 1
     assert names["itself"].read_bytes() == before and sorted(tmp_path.rglob("*")) == files

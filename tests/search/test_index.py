@@ -108,7 +108,7 @@ def test_another_encoder_is_refused_but_not_another_precision(tmp_path, tiny_enc
     with_other_pooling.pool_by("avg")
     twin.model.embeddings.word_embeddings.weight.data[7] += 1
     for other in (twin, with_other_pooling):
-        with pytest.raises(CheckpointError, match=r"made by another encoder, tiny, .*--out"):
+        with pytest.raises(CheckpointError, match=r"built by another encoder, tiny, .*--out"):
             builder_of(tmp_path / "i", other).index(numbered(["a dog"]), append=True)
     rounded = tiny_encoder.clone()
     rounded.dtype = torch.bfloat16
@@ -130,7 +130,7 @@ def test_what_does_not_fit_leaves_the_index_as_it_was(tmp_path, tiny_encoder, mo
         yield 1, Row("1", "a cat")
         builder_of(tmp_path / "two", tiny_encoder).index(numbered(["a dog"]))
 
-    with pytest.raises(DataError, match="changed meanwhile"):
+    with pytest.raises(DataError, match="changed during this command"):
         builder_of(tmp_path / "two", tiny_encoder).index(meanwhile())
     assert Index(tmp_path / "two").rows([0])[0].text == "a dog"
     tiny_encoder.model.embeddings.LayerNorm.weight.data[:] = float("nan")
@@ -144,7 +144,7 @@ def test_what_does_not_fit_leaves_the_index_as_it_was(tmp_path, tiny_encoder, mo
     [
         ("{", "not a readable JSON file"),
         ("[]", "expected a JSON object"),
-        ({"count": 9}, "damaged .its digest is another"),
+        ({"count": 9}, "damaged .its digest differs"),
         ({"digest": None}, "damaged"),
         ({"format": 2}, "written by another version .* index again"),  # 1.0.0
     ],

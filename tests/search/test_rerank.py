@@ -118,9 +118,9 @@ def test_what_cannot_rerank_is_named(runs, tmp_path):
     assert "is one head already; leave out --cell" in refused(head, name)
     shutil.copytree(runs / "one", tmp_path / "one", symlinks=True)
     error = refused(tmp_path / "one")
-    assert "gone, the encoder under the head" in error and "none-sts-cross" in error
+    assert "missing; it is the encoder of the head" in error and "none-sts-cross" in error
     (cross,) = (tmp_path / "one" / "heads").glob("*cross*")
     cross.unlink()
-    assert "no cell will do; none-sts-bi-frozen" in refused(tmp_path / "one")
+    assert "no suitable cell; none-sts-bi-frozen" in refused(tmp_path / "one")
     (bi,) = (tmp_path / "one" / "heads").iterdir()
     assert "a bi-encoder's head" in refused(bi)

@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     with pytest.raises(SystemExit) as end:
         command("index", "t.txt", "--vectors", "v", "--out", "i")
     assert end.value.code == 2
-    assert "error: --vectors is gone since 1.1: leave it out" in capsys.readouterr().err
+    assert "error: --vectors was removed in 1.1: leave it out" in capsys.readouterr().err
 
 
 def test_the_encoder_is_found_from_any_folder_unless_it_changed(
@@ -155,7 +155,7 @@ def test_the_encoder_is_found_from_any_folder_unless_it_changed(
     shutil.rmtree(tmp_path / "bert")
     assert "no such folder" in refused(capsys, "query", tmp_path / "i", "a cat")
     tiny_encoder.save(tmp_path / "bert")
-    assert "not the encoder that made" in refused(capsys, "query", tmp_path / "i", "a cat")
+    assert "not the encoder that built" in refused(capsys, "query", tmp_path / "i", "a cat")
 
 
 def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys, monkeypatch):

@@ -78,6 +78,6 @@ def test_gradients_are_those_of_two_passes_with_one_random_state(chunk_tokens, t
 def test_where_there_is_no_second_view_of_the_same_text_it_is_refused(tiny_encoder):
     sentences = unsupervised(toy_sentences(24), tiny_encoder.tokenizer, 32)
     for form, data in (("sup", None), ("dual", sentences)):  # triplets; two encoders
-        with pytest.raises(TrainingError, match="--fixed-mask is for"):
+        with pytest.raises(TrainingError, match="--fixed-mask requires"):
             form = ALL_OBJECTIVES[form].form
             trainer(tiny_encoder, SimCSEConfig(fixed_mask=True), data, form=form)

@@ -95,7 +95,7 @@ def test_sentences_are_read_with_the_positives_of_the_settings(
     [
         ({"objective": "ct", "positive": "crop"}, "for unsup and dual, not for ct"),
         ({"objective": "sup", "positive": "mlm"}, "for unsup and dual, not for sup"),
-        ({"positive": "next", "positive_share": 0.2}, "nothing reads it with --positive next"),
+        ({"positive": "next", "positive_share": 0.2}, "has no effect with --positive next"),
         ({"positive": "crop+mlm"}, "has no masked-language-model head"),
     ],
 )

@@ -182,9 +182,12 @@ class Options:
     """What the command line says."""
 
     folder: Path = option(
-        help="where python -m data.synthetic wrote", flag="folder", metavar="DIR", required=True
+        help="folder that python -m data.synthetic wrote",
+        flag="folder",
+        metavar="DIR",
+        required=True,
     )
-    csv: Path | None = option(None, "the first table as a file as well", metavar="FILE")
+    csv: Path | None = option(None, "also write the first table to this file", metavar="FILE")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

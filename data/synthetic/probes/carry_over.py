@@ -43,11 +43,11 @@ class Options:
     run: Path = option(
         help="the folder of a finished run", flag="run", metavar="RUN", required=True
     )
-    synthetic: Path = option(help="the data that it tuned on", metavar="DIR", required=True)
+    synthetic: Path = option(help="data that the run was tuned on", metavar="DIR", required=True)
     data: Path = option(help="other data, searched at any depth", metavar="DIR", required=True)
-    pooling: str | None = option(None, "other than the encoders' own", choices=POOLINGS)
+    pooling: str | None = option(None, "pooling (default: from each checkpoint)", choices=POOLINGS)
     csv: Path | None = option(
-        None, "the table as a file as well, alignment and uniformity too", metavar="FILE"
+        None, "also write the table, with alignment and uniformity, to this file", metavar="FILE"
     )
 
 

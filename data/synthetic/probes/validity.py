@@ -65,23 +65,25 @@ class Options:
     """What the command line says."""
 
     encoders: tuple[str, ...] = option(
-        help="mini, a folder or a hub id, and what to call it",
+        help="mini, a folder or a hub ID, with an optional display name",
         flag="encoders",
         metavar="[TITLE=]ENCODER",
         required=True,
     )
     synthetic: Path = option(
-        help="where python -m data.synthetic wrote", metavar="DIR", required=True
+        help="folder that python -m data.synthetic wrote", metavar="DIR", required=True
     )
     real: Path = option(help="the same tasks on real data", metavar="DIR", required=True)
-    task: tuple[str, ...] = option((), "some tasks (all)", choices=lambda: tuple(COURSE))
-    seeds: int = option(1, "of the heads", least=1, most=1000)
+    task: tuple[str, ...] = option(
+        (), "only these tasks (default: all)", choices=lambda: tuple(COURSE)
+    )
+    seeds: int = option(1, "number of seeds of the heads", least=1, most=1000)
     rows: int | None = option(
         None, "fit on the first N training rows (all)", least=1, most=10**9, metavar="N"
     )
-    pooling: str | None = option(None, "other than the encoders' own", choices=POOLINGS)
+    pooling: str | None = option(None, "pooling (default: from each checkpoint)", choices=POOLINGS)
     cache: Path = option(Path("runs/cache"), "frozen embeddings", metavar="DIR")
-    csv: Path | None = option(None, "the tables as a file as well", metavar="FILE")
+    csv: Path | None = option(None, "also write the tables to this file", metavar="FILE")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -156,7 +158,7 @@ def report(synthetic: Results, real: Results) -> None:
             print("  discordant: " + _discord(ahead, behind, table, other))
     for rival in (TFIDF, next(name for name in synthetic_systems(synthetic) if "twin" in name)):
         for side, results in zip(SIDES, (synthetic, real), strict=True):
-            print(f"\n{side}: ahead of {rival}, in brackets in standard errors")
+            print(f"\n{side}: lead over {rival}; in brackets: in standard errors")
             _print_margins(results, rival)
 
 

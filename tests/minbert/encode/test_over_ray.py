@@ -66,7 +66,9 @@ def test_a_shard_that_kills_every_worker_ends_the_command(
     words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
     assert command(tmp_path / "o", *words) == 2
     assert (tmp_path / "deaths").read_bytes() == b"." * (1 + RETRIES)
-    assert "error: --ray: stopped; the same command goes on (" in capsys.readouterr().err
+    assert (
+        "error: --ray: stopped; run the same command again to continue (" in capsys.readouterr().err
+    )
     assert not manifest(tmp_path / "o")["complete"]
 
 

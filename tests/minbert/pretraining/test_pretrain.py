@@ -64,7 +64,7 @@ def refused(argv, told, capsys):
         (
             {"vocab.txt": "\n".join([*SPECIAL_TOKENS, "a", "b", "a"]).encode()},
             "--vocab vocab.txt",
-            "vocab.txt: a piece stands on two lines",
+            "vocab.txt: a piece is on two lines",
         ),
         ({}, "--init mini --length 129", "has 128 positions and 8192 word embeddings; --length"),
         ({}, "--init ./no", "no such folder"),
@@ -203,7 +203,7 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
     states = {path: path.read_bytes() for path in (tmp_path / "out.work").glob("*.pt")}
     capsys.readouterr()
     for more, told in (
-        ((), "--resume goes on"),
+        ((), "continue with --resume"),
         (("--resume", "--seed", "43"), "seed 42, not 43"),
         (("--resume", "--tokens", "19200", "--lr", "1e-3"), "learning_rate 0.003, not 0.001"),
         (("--resume", "--tokens", "4800"), "at step 40, past the 20"),
@@ -221,10 +221,10 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         ("--decay-ratio 2", "expected a number from 0 to 1"),
         ("--length 2", "expected a whole number from 8 to"),
         ("--hidden-size 100", "a multiple of 64"),
-        ("--init mini --layers 2", "--init mini brings its own"),
-        ("--init radnom --vocab v.txt", "for a new model, --init takes random"),
-        ("--init cooccurrence", "--init cooccurrence is gone since 1.1"),
-        ("--contrast-weight 1", "--contrast-weight is gone since 1.1: leave it out"),
+        ("--init mini --layers 2", "--init mini comes with its"),
+        ("--init radnom --vocab v.txt", "for a new model, use --init random"),
+        ("--init cooccurrence", "--init cooccurrence was removed in 1.1"),
+        ("--contrast-weight 1", "--contrast-weight was removed in 1.1: leave it out"),
     ],
 )
 def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys):
