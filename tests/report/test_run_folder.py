@@ -44,7 +44,7 @@ def test_predictions_are_read_as_they_were_written(tmp_path):
     folder, values = RunFolder(tmp_path), np.array([0.1, 1e-9, 5.0])
     folder.write_predictions(cell().name, TASKS["sts"], "dev", [row.id for row in rows], values)
     assert folder.predictions(cell(), rows).tolist() == values.tolist()
-    with pytest.raises(DataError, match=r"sts-dev-output\.csv: not the 2 rows of the data"):
+    with pytest.raises(DataError, match=r"sts-dev-output\.csv: not the 2 rows of the current data"):
         folder.predictions(cell(), rows[:2])
     path = folder.predictions_path(cell())
     path.write_text(path.read_text().replace("1e-09", "?"))

@@ -127,7 +127,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, words, capsys):
     assert "holds other files and no manifest.json" in refused(tmp_path, *words)
     assert command(out, *words) == 0
     whole = manifest(out)
-    assert "made with normalize False, not True" in refused(out, *words, "--normalize")
+    assert "written with normalize False, not True" in refused(out, *words, "--normalize")
     error = refused(out, tmp_path / "u.txt", *words[1:])
     assert "holds shards of t.txt, which is not among the files" in error
     with alone_in(out, pytest.fail):
