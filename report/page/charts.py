@@ -44,8 +44,8 @@ def difference_figure(run: FinishedRun) -> Figure | None:
     return draw(
         "differences",
         "Differences",
-        "Lines: confidence intervals at the level of the test, given in the table of "
-        "comparisons. Filled: significant. Hollow: not significant.",
+        "Lines: confidence intervals. One that crosses 0 is a difference that is not significant "
+        "(hollow).",
         None,  # that table has the numbers
         partial(_paint_differences, rows=rows),
         height=ROW * len(rows) + AROUND,
@@ -103,9 +103,9 @@ def _paint_point(
 
 
 def _write_above(axes: Any, y: float, words: str) -> None:
-    """Write the heading of a row of points above it, from the left edge."""
-    across = axes.get_yaxis_transform()
-    axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=10)
+    """Write the heading of a row of points above it, from the left edge, over what is drawn."""
+    across, paper = axes.get_yaxis_transform(), {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+    axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=10, bbox=paper)
 
 
 def _as_rows(axes: Any, rows: int) -> None:
