@@ -7,7 +7,7 @@ from pathlib import Path
 from data.columns import LABEL, NO_LABEL, Column, pair_columns, says_yes
 from data.examples import DataError, SentencePair
 from data.pairs import label_value
-from data.tables import open_table
+from data.tables import counted, open_table
 
 logger = logging.getLogger("data")
 
@@ -43,7 +43,7 @@ def read_labelled(
             raise DataError(f"{path}:{line}: a text is empty; correct or delete the row")
         pairs.append(SentencePair(str(line), first, second, _label(f"{path}:{line}", label, at)))
     if unlabelled:
-        count = f"{len(unlabelled)} row(s) without a label (first: line {unlabelled[0]})"
+        count = counted(unlabelled, "without a label")
         if not pairs:
             raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
         logger.warning("%s: %s; left out", path, count)

@@ -28,7 +28,7 @@ from data.columns import (
 )
 from data.examples import DataError, Example, Sentence, SentencePair
 from data.overlap import groups_by_text
-from data.tables import Table, number, open_table
+from data.tables import Table, counted, number, open_table
 from data.tasks import OWN, SPLITS, Splits, Task
 
 logger = logging.getLogger("data")
@@ -143,7 +143,7 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
         rows = with_label
     for what, lines in incomplete.items():
         if lines:
-            count = f"{len(lines)} row(s) {what} (first: line {lines[0]})"
+            count = counted(lines, what)
             if not rows:
                 raise DataError(f"{path}: {count}, and no others; fill them in, or {REMEDY}")
             logger.warning("%s: %s; left out", path, count)

@@ -718,6 +718,11 @@ def _names(columns: Sequence[str]) -> str:
 # --- fields
 
 
+def counted(lines: Sequence[int], what: str) -> str:
+    """Return how many rows have a fault and where the first is: `2 row(s) ... (first: line 7)`."""
+    return f"{len(lines)} row(s) {what} (first: line {lines[0]})"
+
+
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 # Python's float also reads 1_0, digits of every script, nan and infinity.
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -22,6 +22,7 @@ from data.published import NLI_LABELS, iter_nli
 from data.tables import (
     PathLike,
     choice,
+    counted,
     numbered_lines,
     open_table,
     plain_fields,
@@ -148,11 +149,9 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
         yield Related(text, other, "pair")
     if denied:
         logger.warning(
-            "%s: %d row(s) have no positive label (first: line %d) but are read as "
-            "positives; delete those that are not",
+            "%s: %s but are read as positives; delete those that are not",
             path,
-            len(denied),
-            denied[0],
+            counted(denied, "have no positive label"),
         )
 
 

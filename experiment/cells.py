@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import Example, in_the_other_order
-from data.selection import MOST_TO_TRY, Parts, nested_rows, parts_of
+from data.selection import MOST_TO_TRY, MOST_TRIALS, Parts, nested_rows, parts_of
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_metrics
@@ -106,11 +106,11 @@ def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> list
     if not head.tries:
         return []
     cell, train = head.cell, train_examples(head.cell, splits.train)
+    # Frozen features are read once, whatever is tried. An encoder that is tuned reads in each
+    # trial: it has one at each rate, and not on all rows.
+    most, trials = (None, MOST_TRIALS) if cell.tune == "frozen" else (MOST_TO_TRY, 1)
     scored = [*splits.dev, *splits.test]
-    if cell.tune == "frozen":
-        parts = parts_of(train, scored, cell.seed, _has_classes(cell))
-    else:  # which reads in each trial: one at each rate, and not on all rows
-        parts = parts_of(train, scored, cell.seed, _has_classes(cell), MOST_TO_TRY)[:1]
+    parts = parts_of(train, scored, cell.seed, _has_classes(cell), most)[:trials]
     if not parts and named and head.rates:
         few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
         raise UserError(f"--rates: {few}, dev and test to choose by; give one rate")

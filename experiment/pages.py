@@ -22,7 +22,6 @@ RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
 # A run's verdict in a block of its own.
 QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
-EVERY_TWO = "every two systems:"  # what stands below a verdict in docs/results/NAME.txt
 BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages leave out
 
 Row = list[str]

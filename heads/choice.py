@@ -39,7 +39,7 @@ SOFT = "{}-soft.npy"  # by task
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried at a rate: the mean score of the trials after every epoch, and the best."""
+    """The trials at one rate: their mean score after every epoch, and the best of these."""
 
     rate: float  # 0 for a frozen encoder
     score: float | None

@@ -9,7 +9,7 @@ import torch
 
 from data.columns import TEXT, Column, pair_columns
 from data.examples import DataError
-from data.tables import open_table, open_texts
+from data.tables import counted, open_table, open_texts
 from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
@@ -73,12 +73,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
             empty.append(line)
         yield row.get("id", str(line)).strip() or str(line), texts
     if empty:
-        logger.warning(
-            "%s: %d row(s) without a text (first: line %d); read as empty texts",
-            path,
-            len(empty),
-            empty[0],
-        )
+        logger.warning("%s: %s; read as empty texts", path, counted(empty, "without a text"))
 
 
 def header_of(task: Task) -> str:

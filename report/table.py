@@ -23,7 +23,13 @@ SETTING = ("pretrain", "encoder", "tune", "features")
 SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "train overlap")
 # The first to go from a table that is wider than WIDTH.
 DISPENSABLE = (
-    *("train overlap", "no overlap", "f1", "spearman", "rate", "cosine (Spearman)", "steps"),
+    "train overlap",
+    "no overlap",
+    "f1",
+    "spearman",
+    "rate",
+    "cosine (Spearman)",
+    "steps",
 )
 NOTHING = "-"
 
@@ -158,8 +164,8 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
 def _task_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     """Return the table of a task below a line of its title and what its rows share."""
     values = {name: {row[name] for row in rows} - {NOTHING} for name in rows[0]}
-    shared = [f"{name} {values[name].pop()}" for name in SHARED if len(values[name]) == 1]
-    header = [name for name, different in values.items() if different]
+    shared = {name: next(iter(values[name])) for name in SHARED if len(values[name]) == 1}
+    header = [name for name, different in values.items() if different and name not in shared]
 
     def table() -> str:
         return markdown(header, [[row[name] for name in header] for row in rows])
@@ -167,7 +173,8 @@ def _task_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     for name in DISPENSABLE:
         if name in header and len(table().partition("\n")[0]) > WIDTH:
             header.remove(name)
-    return f"{', '.join([title, *shared])}\n{table()}"
+    above = ", ".join([title, *(f"{name} {value}" for name, value in shared.items())])
+    return f"{above}\n{table()}"
 
 
 def _from_to(counts: list[int | None]) -> str:

@@ -49,6 +49,11 @@ class Result:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def overlaps(self) -> bool:
+        """Return whether enough rows were seen for the others to be shown, too."""
+        return self.value is not None and self.seen >= 0.005
+
     def row(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in COLUMNS}
 
@@ -105,7 +110,7 @@ class Shown:
         text = self.number(result.value)
         if result.set.startswith(AVERAGE) and result.low is not None:
             text += f" [{self.number(result.low)}, {self.number(result.high)}]"
-        if result.seen >= 0.005:
+        if result.overlaps:
             text += f" ({self.number(result.unseen)})"
         return text
 
@@ -117,7 +122,7 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
         if place := shown.place(result):
             table, row, header = place
             tables.setdefault(table, {}).setdefault(row, {})[header] = result
-    overlap = any(r.value is not None and r.seen >= 0.005 for r in results if shown.place(r))
+    overlap = any(result.overlaps for result in results if shown.place(result))
     note = NO_OVERLAP if overlap else ""
     texts = [
         f"{shown.title}{f': {name}' if name else ''}{note}\n\n"
