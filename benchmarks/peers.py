@@ -178,7 +178,7 @@ def quiet() -> Iterator[None]:
 
 
 class Backbone(nn.Module):
-    """An engine in BERT's place, with BERT's own pooler."""
+    """An engine in BERT's place, with BERT's own pooler if it has one."""
 
     def __init__(self, bert: Any, run: Run):
         super().__init__()
@@ -191,7 +191,8 @@ class Backbone(nn.Module):
         from transformers.modeling_outputs import BaseModelOutputWithPooling
 
         states = self.run(input_ids, attention_mask, token_type_ids)
-        return BaseModelOutputWithPooling(states, self.pooler(states))
+        pooled = None if self.pooler is None else self.pooler(states)
+        return BaseModelOutputWithPooling(states, pooled)
 
 
 class Traced(nn.Module):

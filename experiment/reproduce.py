@@ -7,6 +7,7 @@ version, commit and machine on every row, and the pages are filled from the resu
 """
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -14,11 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from experiment.pages import RESULTS, ROOT, fill_pages, lines_of
@@ -46,7 +50,7 @@ EPILOG = """examples:
   main tables, with the included models and data:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
-    python -m experiment.reproduce --data DATA
+    python -m experiment.reproduce --data DATA --jobs 2
   some tables; their commands; or only the pages, from existing results:
     python -m experiment.reproduce --only bundled-mini bundled-cls
     python -m experiment.reproduce --only ablate-dropout --list
@@ -66,6 +70,12 @@ class Options:
         False, "show all tables: minutes, needs, version, pages; with --only, their commands too"
     )
     data: Path | None = option(None, "folder of the public data", metavar="DIR")
+    jobs: int = option(
+        1,
+        "commands that run at a time and share the CPU cores; benchmarks run last, by themselves",
+        least=1,
+        most=1000,
+    )
     pages: bool = option(False, "only fill the pages from existing result files")
 
 
@@ -135,16 +145,61 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
     able = [table for table in tables if not lacking[table.name]]
     due = [table for table in able if versions_of(table) != {__version__}]
     places, failed = places_of(due, options.data), []
+    faults = run_side_by_side(due, places, options.jobs, say) if options.jobs > 1 else {}
     for table in tables:
         if table not in able:
             named = f"--list --only {table.name}"
             say(f"not run    {table.name}: needs {lacking[table.name]}; its commands: {named}")
         elif table not in due:
             say(f"there      {table.name}, version {__version__}")
-        elif fault := make(table, places, say):
+        elif fault := faults.get(table.name) or make(table, places, say):
             failed.append(table.name)
             say(f"failed     {table.name}: {fault}")
     return failed
+
+
+def run_side_by_side(
+    tables: Sequence[Table], places: Mapping[str, str], jobs: int, say: Say
+) -> dict[str, str]:
+    """Run the commands of tables several at a time, and keep what they measured.
+
+    Benchmarks are left out: they need the machine for themselves. Commands that write into the same
+    run folder run one after the other.
+
+    Returns:
+        The first fault of each table that has one.
+
+    Raises:
+        KeyboardInterrupt: commands were interrupted; the next call goes on.
+    """
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    work = [(table, at) for table in tables if not table.timed for at in range(len(table.commands))]
+    in_use = {run: Lock() for table, at in work for run in runs_of(table, at)}
+
+    def measure(table: Table, at: int) -> None:
+        with ExitStack() as held:
+            for run in sorted(runs_of(table, at)):  # one order for all: nobody waits in a circle
+                held.enter_context(in_use[run])
+            result_of(table, at, places, say, threads)
+
+    pool = ThreadPoolExecutor(jobs)
+    faults: dict[str, str] = {}
+    try:
+        futures = [(table.name, pool.submit(measure, table, at)) for table, at in work]
+        for name, future in futures:
+            try:
+                future.result()
+            except UserError as error:
+                faults.setdefault(name, str(error))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return faults
+
+
+def runs_of(table: Table, number: int) -> set[str]:
+    """Return the run folders of RUNS that a command writes into."""
+    others = re.findall(r"\$RUNS/([\w-]+/\d+)", table.commands[number])
+    return {f"{table.name}/{number + 1}", *others}
 
 
 def lacks(table: Table, gpu: bool) -> str:
@@ -222,8 +277,18 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
 # --- one command
 
 
-def result_of(table: Table, number: int, places: Mapping[str, str], say: Say) -> dict[str, Any]:
+def result_of(
+    table: Table, number: int, places: Mapping[str, str], say: Say, threads: int | None = None
+) -> dict[str, Any]:
     """Return what a command of a table measured, now or in an earlier call.
+
+    Args:
+        table: the table.
+        number: of the command in it, from 0.
+        places: what the names in the command stand for.
+        say: prints a line.
+        threads: CPU threads of a command that runs beside others, and prints into a file of its
+            own; None: all threads, and the terminal.
 
     Returns:
         `stamp` says how it was measured; `rows` are those of the result file, `text` says what they
@@ -239,7 +304,7 @@ def result_of(table: Table, number: int, places: Mapping[str, str], say: Say) ->
     places = {**places, "OUT": str(out)}
 
     def make(work: "Work") -> None:
-        stamp = run(table, command, places, work.state, say)
+        stamp = run(table, command, places, work.state, say, threads)
         result = {"stamp": stamp, **read_result(table, command, out)}
         text = json.dumps(result, ensure_ascii=False)
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
@@ -270,7 +335,12 @@ def hashes_of(command: str, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(
-    table: Table, command: str, places: Mapping[str, str], state: Path, say: Say
+    table: Table,
+    command: str,
+    places: Mapping[str, str],
+    state: Path,
+    say: Say,
+    threads: int | None,
 ) -> dict[str, Any]:
     """Run a command, from where an earlier call was stopped; return how it was measured.
 
@@ -290,25 +360,30 @@ def run(
         out.mkdir(parents=True)
         notes = {"commit": commit, "seconds": 0.0}
         write_text(state, json.dumps(notes))
+    log = None if threads is None else out.with_suffix(".log")
+    if log:
+        say(f"running    {table.name}: output in {log}")
     started = time.perf_counter()
     try:
         for part in parts_of(command):
-            say(f"\n{table.name}: {part}")
-            code = execute(words_of(part, places))
+            if not log:
+                say(f"\n{table.name}: {part}")
+            code = execute(words_of(part, places), threads, log)
             if code == 130:
                 raise KeyboardInterrupt
             if code:
-                raise UserError(f"exit code {code} of {part}")
+                shown = f"; its output: {log}" if log else ""
+                raise UserError(f"exit code {code} of {part}{shown}")
     finally:  # also of a call that was cut off: the next one goes on from there
         notes["seconds"] += time.perf_counter() - started
         write_text(state, json.dumps(notes))
     first = notes["commit"]
-    threads = re.search(r"--threads (\d+)", command)
+    limit = re.search(r"--threads (\d+)", command)
     return {
         "version": __version__,
         "commit": commit if commit == first else f"{first}..{commit}",
         "machine": provenance()["machine"],
-        "threads": int(threads[1]) if threads else torch.get_num_threads(),
+        "threads": int(limit[1]) if limit else threads or torch.get_num_threads(),
         "seconds": round(notes["seconds"], 1),  # of the command, where a row has none of its own
     }
 
@@ -330,9 +405,18 @@ def words_of(command: str, places: Mapping[str, str]) -> list[str]:
     return [Template(word).safe_substitute(places) for word in shlex.split(command)]
 
 
-def execute(words: Sequence[str]) -> int:
-    """Run a command in the project's folder, `python` being this one; return its exit code."""
-    with subprocess.Popen([sys.executable, *words[1:]], cwd=ROOT) as process:
+def execute(words: Sequence[str], threads: int | None = None, log: Path | None = None) -> int:
+    """Run a command in the project's folder, `python` being this one; return its exit code.
+
+    It gets so many CPU threads, and appends what it prints to `log`, where these are given.
+    """
+    limited = {**os.environ, "OMP_NUM_THREADS": str(threads)} if threads else None
+    with (
+        log.open("ab") if log else nullcontext() as output,
+        subprocess.Popen(
+            [sys.executable, *words[1:]], cwd=ROOT, env=limited, stdout=output, stderr=output
+        ) as process,
+    ):
         try:
             return process.wait()
         except KeyboardInterrupt:
@@ -479,8 +563,7 @@ def figure_of(table: Table) -> str:
 
 def result_path(table: Table) -> Path:
     """Return the file of docs/results/ that a table's result is in."""
-    kind = ".json" if "-m benchmarks" in table.commands[0] else ".csv"
-    return RESULTS / f"{table.name}{kind}"
+    return RESULTS / f"{table.name}{'.json' if table.timed else '.csv'}"
 
 
 def stamps_of(table: Table) -> list[dict[str, Any]]:

@@ -102,6 +102,11 @@ class Table:
         return list(dict.fromkeys(row.command for row in self.rows))
 
     @property
+    def timed(self) -> bool:
+        """Return whether it measures time, and so needs the machine for itself."""
+        return "-m benchmarks" in self.commands[0]
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Return some of `data`, `minilm`, `gpu`, `bfloat16` and `avx2`."""
         text = " ".join(self.commands)

@@ -216,6 +216,17 @@ def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(
         assert agreement > 0.995
 
 
+def test_an_engine_reads_checkpoints_without_a_pooler(tmp_path, monkeypatch):
+    pytest.importorskip("sentence_transformers")
+    engine_ = ("PyTorch", "float32", lambda source: peers.Traced(source.bert))
+    monkeypatch.setattr(peers, "ENGINES", (engine_,))
+    bench = inputs.Bench(CPU, 1, ["a text", "another text of some words"], tmp_path)
+    (loaded,), skipped = peers.engines(bench, peers.sentence_transformer, MINI, [("a text",)])
+    plain = peers.sentence_transformer(MINI, CPU, torch.float32)
+    assert skipped == []
+    assert np.array_equal(loaded.model.encode(bench.texts), plain.encode(bench.texts))
+
+
 def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, monkeypatch):
     bench = inputs.Bench(CPU, 1, [], tmp_path)
     encoders, skipped = encoding.in_int8(bench, tiny_checkpoint)

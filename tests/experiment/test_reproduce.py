@@ -181,7 +181,7 @@ def project(tmp_path, monkeypatch):
     return use
 
 
-def in_this_process(words):
+def in_this_process(words, threads=None, log=None):
     """Run a command; those of no program of ours end with the code that is their last word."""
     if words[1] != "run_multitask.py":
         return 2
@@ -238,9 +238,9 @@ def test_an_interrupted_table_goes_on(tiny, monkeypatch):
     _, words, folder = tiny
     executed = []
 
-    def execute(command):
+    def execute(command, *rest):
         executed.append(command)
-        return in_this_process(command)
+        return in_this_process(command, *rest)
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
@@ -282,6 +282,66 @@ def test_a_table_that_fails_is_named_and_made_when_its_fault_is_mended(
     assert not (folder / "results").exists()  # without its verdict a table is not made yet
     assert reproduce.main(words) == 2 and len(rows_of(folder)) == 2
     assert "failed     broken; run the same command to try again\n" in capsys.readouterr().out
+
+
+TOGETHER = """import os, sys, time
+mine, other, *flags = sys.argv[1:]
+open(mine, "w").close()
+print("threads", os.environ["OMP_NUM_THREADS"])
+while not os.path.exists(other):  # by themselves they would wait for good
+    time.sleep(0.01)
+open(flags[-1], "w").write("pearson\\n0.5\\n")
+"""
+ALONE = """import os, sys, time
+os.mkdir(sys.argv[1])  # fails while another command is here
+time.sleep(0.2)
+os.rmdir(sys.argv[1])
+open(sys.argv[-1], "w").write("pearson\\n0.5\\n")
+"""
+EXECUTE = reproduce.execute
+
+
+def test_jobs_run_side_by_side(project, capsys, monkeypatch):
+    pair = Table("pair", (Row("python both.py a b"), Row("python both.py b a")))
+    writers = Row("python alone.py $RUNS/run/1"), Row("python alone.py  $RUNS/run/1")
+    broken = Table("broken", (Row("python nosuch.py"),))
+    timed = Table("timed", (Row("python -m benchmarks"),))
+    folder = project(pair, Table("writers", writers), broken, timed)
+    (folder / "both.py").write_text(TOGETHER)
+    (folder / "alone.py").write_text(ALONE)
+    (reproduce.RUNS / "run").mkdir(parents=True)
+    executed = []
+
+    def execute(words, threads=None, log=None):
+        executed.append((words[-1], threads))
+        return EXECUTE(words, threads, log)
+
+    monkeypatch.setattr(reproduce, "execute", execute)
+    monkeypatch.setattr(reproduce.os, "cpu_count", lambda: 6)
+    assert reproduce.main(["--jobs", "2"]) == 2
+    assert len(rows_of(folder, "pair")) == len(rows_of(folder, "writers")) == 2
+    assert {row["threads"] for row in rows_of(folder, "pair")} == {"3"}
+    log = reproduce.RUNS / "pair" / "1.log"
+    assert log.read_text() == "threads 3\n"
+    said = capsys.readouterr().out
+    assert f"running    pair: output in {log}\n" in said
+    assert "failed     broken: exit code 2 of python nosuch.py" in said
+    # A fault is met once. Benchmarks come last, with all threads and nothing beside them.
+    assert len(executed) == 6 and [threads for _, threads in executed] == [3] * 5 + [None]
+    assert "failed     broken timed; run the same command to try again\n" in said
+
+
+def test_jobs_can_be_interrupted(project, monkeypatch):
+    folder = project(Table("rows", tuple(Row(f"python {number}.py") for number in range(9))))
+    executed = []
+
+    def execute(words, threads=None, log=None):
+        executed.append(words)
+        return 130
+
+    monkeypatch.setattr(reproduce, "execute", execute)
+    assert reproduce.main(["--jobs", "2"]) == 130
+    assert len(executed) < 9 and not (folder / "results").exists()
 
 
 def test_commands_are_run_by_this_python_in_the_projects_folder():
