@@ -22,6 +22,11 @@ RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
 # A run's verdict in a block of its own.
 QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
+EVERY_TWO = "every two systems:"  # the heading below a verdict in docs/results/NAME.txt
+# A line below it, on two readers.
+COMPARED = re.compile(
+    r"(\w+), \w+, (\w+): \w+-(\w+)-[\w-]+ - \w+-(\w+)-[\w-]+: (\S+) \[(\S+), (\S+)\]"
+)
 BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages leave out
 
 Row = list[str]
@@ -165,6 +170,35 @@ def curves(header: Row, rows: list[Row], task: str, *names: str) -> list[Row]:
         curve = those(cells, backbone=backbone, tune=tune, encoder=reader)
         points = [those(curve, train_rows=size.replace(",", "")) for size in header[3:]]
         shown.append([backbone, tune, encoder, *(spread(p, column) for p in points)])
+    return shown
+
+
+def differences(header: Row, rows: list[Row], task: str, *names: str) -> list[Row]:
+    """Return the differences of two readers with all labels, `late minus bi`, and intervals.
+
+    `late minus bi, no head` is that of MaxSim and cosine similarity.
+    """
+    known = {}
+    for name in names:
+        # The file has a list for each command, in the order of their cells.
+        runs = dict.fromkeys((cell["backbone"], cell["tune"]) for cell in read(name))
+        _, *lists = (RESULTS / f"{name}.txt").read_text(encoding="utf-8").split(EVERY_TWO)
+        for run, compared in zip(runs, lists, strict=True):
+            for of, metric, first, second, *numbers in COMPARED.findall(compared):
+                difference, low, high = map(float, numbers)
+                bare = ", no head" if metric == "cosine_spearman" else ""
+                if of == task:
+                    known[*run, f"{first} minus {second}{bare}"] = difference, low, high
+                    known[*run, f"{second} minus {first}{bare}"] = -difference, -high, -low
+    shown = []
+    for backbone, tune, *_ in rows:
+        line = [backbone, tune]
+        for title in header[2:]:
+            numbers = known.get((backbone, tune, title))
+            # Adding 0 turns -0.0 into 0.0.
+            values = [f"{number + 0:.3f}" for number in numbers or ()]
+            line.append(f"{values[0]} [{values[1]}, {values[2]}]" if values else "-")
+        shown.append(line)
     return shown
 
 
@@ -325,7 +359,7 @@ def _number(text: str) -> float | None:
 
 
 OF_ROWS = (
-    *(full, curves, selection, systems, at_cls, carry_over, validity, shortcuts),
+    *(full, curves, differences, selection, systems, at_cls, carry_over, validity, shortcuts),
     *(ablation, speed),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

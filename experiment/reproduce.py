@@ -25,7 +25,7 @@ from string import Template
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from experiment.pages import RESULTS, ROOT, fill_pages, lines_of
+from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, lines_of
 from experiment.tables import DATA, GPU, MINILM, PROCESSORS, TABLES, Table, printed
 from minbert import __version__
 from runtime.commands import begin, exit_code
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from runtime.store import Work
 
 RUNS = ROOT / "runs" / "reproduce" / __version__
-EVERY_TWO = "every two systems:"  # the heading below a verdict in docs/results/NAME.txt
 INTERRUPTED = "\ninterrupted; run the same command again to continue"
 LAYOUT = "docs/results.md describes the folder of --data"
 NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # what result files have instead of a path

@@ -141,6 +141,26 @@ def test_the_speed_page_states_no_disturbed_speed(monkeypatch):
     assert lines[3] == ["100.0 pairs", "-", "50%"]  # the ratio is to ours
 
 
+def test_differences_are_shown_by_encoder_and_in_either_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    (tmp_path / "a.csv").write_text("backbone,tune\nmini,full\nmini,full\nsts,frozen\n")
+    pair = "none-bi-full-interaction - none-late-full-interaction"
+    (tmp_path / "a.txt").write_text(
+        f"Verdict.\n\nevery two systems:\nsts, dev, pearson: {pair}: -0.012 [-0.021, -0.003] (98% CI)"
+        f"\nsts, dev, cosine_spearman: {pair}: +0.000 [-0.010, 0.000]\n"
+        "sts, dev, pearson: none-bi-full-interaction - word overlap: +0.108 [0.078, 0.137]"
+        "\n\nVerdict.\n\nevery two systems:\n"
+        f"para, dev, accuracy: {pair}: +0.500 [0.400, 0.600]\n"
+        f"sts, dev, pearson: {pair}: +0.300 [0.200, 0.400]"
+    )
+    header = ["encoder", "tune", "late minus bi", "bi minus late", "late minus bi, no head"]
+    shown = pages.differences(header, [["sts", "frozen"], ["mini", "full"]], "sts", "a")
+    minus, plus, bare = "-0.300 [-0.400, -0.200]", "0.300 [0.200, 0.400]", "0.000 [0.000, 0.010]"
+    assert shown[0] == ["sts", "frozen", minus, plus, "-"]
+    minus, plus = "-0.012 [-0.021, -0.003]", "0.012 [0.003, 0.021]"
+    assert shown[1] == ["mini", "full", plus, minus, bare]
+
+
 @pytest.mark.parametrize("kind", ["bfloat16", "avx2", "vnni"])
 def test_speeds_of_another_processor_are_not_measured_here(kind, capsys, monkeypatch):
     made = []
