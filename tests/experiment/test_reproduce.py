@@ -146,7 +146,8 @@ def test_differences_are_shown_by_encoder_and_in_either_order(tmp_path, monkeypa
     (tmp_path / "a.csv").write_text("backbone,tune\nmini,full\nmini,full\nsts,frozen\n")
     pair = "none-bi-full-interaction - none-late-full-interaction"
     (tmp_path / "a.txt").write_text(
-        f"Verdict.\n\nevery two systems:\nsts, dev, pearson: {pair}: -0.012 [-0.021, -0.003] (98% CI)"
+        "Verdict.\n\nevery two systems:\n"
+        f"sts, dev, pearson: {pair}: -0.012 [-0.021, -0.003] (98% CI)"
         f"\nsts, dev, cosine_spearman: {pair}: +0.000 [-0.010, 0.000]\n"
         "sts, dev, pearson: none-bi-full-interaction - word overlap: +0.108 [0.078, 0.137]"
         "\n\nVerdict.\n\nevery two systems:\n"
