@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FIRST, MOST = 16, 2**20  # items: the smallest and the largest amount that is measured
 FACTOR = 4  # from one amount to the next: all the smaller ones together cost a third of the largest
 ROUNDS = 3  # of the largest amount
+READING = 0.9  # share of a head's seconds in which it reads; the rest is for comparisons
 SINGLES = 9  # examples that are timed one by one
 SEARCHED = 10_000  # texts of the search that is reported
 TYPICAL = 1000  # examples that costs are measured on
@@ -54,15 +55,15 @@ Separate = tuple[Callable[[Sequence[str]], Any], Callable[[Any, Any], np.ndarray
 # --- measuring
 
 
-def rates(work: Callable[[int], object], budget: float) -> list[float]:
+def rates(work: Callable[[int], object], budget: float, first: int = FIRST) -> list[float]:
     """Return how many items per second `work(items)` does, in rounds of the largest amount.
 
-    Amounts grow until ROUNDS rounds of the next one would take longer than is left of `budget`
-    seconds. Where that is the smallest amount, it has one round, whatever it takes.
+    Amounts grow from `first` until ROUNDS rounds of the next one would take longer than is left of
+    `budget` seconds. Where that is the smallest amount, it has one round, whatever it takes.
     """
     started = time.perf_counter()
-    work(FIRST)  # not timed: the first call warms up
-    amount = FIRST
+    work(first)  # not timed: the first call warms up
+    amount = first
     while True:
         seconds = _seconds(work, amount)
         left = budget - (time.perf_counter() - started)
@@ -93,19 +94,19 @@ def speeds(
 ) -> Cost:
     """Return the speeds of a head that scores N examples -> logits, in about `budget` seconds.
 
-    Each speed is the median of its rounds; `spread` has the smallest and the largest.
+    Each speed is the median of its rounds; `spread` has the smallest and the largest. Texts that
+    are read separately are encoded in twice the amounts in which pairs are scored: larger batches
+    are faster per token, so that smaller amounts would make the bi-encoder look slow.
     """
-    share = budget if separate is None else budget / 3
     singles = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
-    rounds = {
-        "milliseconds": [1000 * seconds for seconds in singles],
-        "examples_per_second": rates(lambda n: score(_cycled(examples, n)), share),
-    }
-    size = None
-    if separate is not None:
+    rounds = {"milliseconds": [1000 * seconds for seconds in singles]}
+    size, reading = None, READING * budget
+    if separate is None:
+        rounds["examples_per_second"] = rates(lambda n: score(_cycled(examples, n)), reading)
+    else:
         encode, compare = separate
         texts = [text for pair in examples for text in pair]
-        rounds["texts_per_second"] = rates(lambda n: encode(_cycled(texts, n)), share)
+        rounds["texts_per_second"] = rates(lambda n: encode(_cycled(texts, n)), reading, 2 * FIRST)
         # A sample, repeated: products of equal rows take as long as any others.
         kept = encode(texts[:SAMPLE])  # (N, H), or of each text its tokens' (T, H)
         block: Any = _cycled(kept, BLOCK)
@@ -117,20 +118,27 @@ def speeds(
                 part = block[: n - start]
                 compare(part, part)
 
-        rounds["comparisons_per_second"] = rates(compare_all, share)
+        rounds["comparisons_per_second"] = rates(compare_all, budget - reading)
         size = sum(text.nbytes for text in kept) / len(kept)
     medians = {name: median(values) for name, values in rounds.items()}
+    spread = {name: [min(values), max(values)] for name, values in rounds.items()}
     if separate is not None:
-        # Two texts take no longer than the pair that they make. On a busy machine the amounts that
-        # are measured are small, and one of them may be slow by chance.
-        both = 2 * medians["examples_per_second"]
-        medians["texts_per_second"] = max(medians["texts_per_second"], both)
+        # A pair takes the encoding of both of its texts, and a comparison.
+        medians["examples_per_second"] = _pairs_per_second(medians)
+        spread["examples_per_second"] = [
+            _pairs_per_second({name: values[end] for name, values in spread.items()})
+            for end in (0, 1)
+        ]
     return {
         **dict.fromkeys(("texts_per_second", "comparisons_per_second")),
         **medians,
         "bytes_per_text": size,
-        "spread": {name: [min(values), max(values)] for name, values in rounds.items()},
+        "spread": spread,
     }
+
+
+def _pairs_per_second(speeds: Mapping[str, float]) -> float:
+    return 1 / (2 / speeds["texts_per_second"] + 1 / speeds["comparisons_per_second"])
 
 
 def _cycled(items: Sequence[Any], count: int) -> list[Any]:
@@ -147,7 +155,8 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         passes, tokens, flops: per example, on average; passes of the encoder, operations of
             encoder and head.
         milliseconds: of one example alone.
-        examples_per_second: in batches.
+        examples_per_second: in batches; of texts that are encoded separately, computed from the
+            two speeds below.
         texts_per_second: that are encoded separately; None where no text is kept.
         comparisons_per_second: of what is kept of such texts, by the head; None likewise.
         bytes_per_text: that are kept of it; None likewise.
