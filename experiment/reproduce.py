@@ -180,6 +180,7 @@ def run_side_by_side(
             for run in sorted(runs_of(table, at)):  # one order for all: nobody waits in a circle
                 held.enter_context(in_use[run])
             result_of(table, at, places, say, threads)
+        say(f"done       {table.name}, command {at + 1} of {len(table.commands)}")
 
     pool = ThreadPoolExecutor(jobs)
     faults: dict[str, str] = {}

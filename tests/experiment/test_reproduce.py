@@ -347,6 +347,7 @@ def test_jobs_run_side_by_side(project, capsys, monkeypatch):
     assert log.read_text() == "threads 3\n"
     said = capsys.readouterr().out
     assert f"running    pair: output in {log}\n" in said
+    assert "done       pair, command 2 of 2\n" in said and "done       broken" not in said
     assert "failed     broken: exit code 2 of python nosuch.py" in said
     # A fault is met once. Benchmarks come last, with all threads and nothing beside them.
     assert len(executed) == 6 and [threads for _, threads in executed] == [3] * 5 + [None]
