@@ -1,6 +1,6 @@
-"""The feed-forward network's wide side with other activations than BERT's GELU.
+"""The first layer of the feed-forward network with activations other than BERT's GELU.
 
-Few published BERTs have one; their names are those of `hidden_act` in config.json.
+Few published BERTs use one. The names are the values of `hidden_act` in config.json.
 """
 
 from collections.abc import Callable

@@ -3,8 +3,8 @@
     Attention(Q, K, V) = softmax(Q K^T / sqrt(D)) V
 
 Legend: T tokens of one sequence, N heads, D head size; total_tokens is the sum of all T.
-This is the form to read. `minbert.fast.attention` computes the same numbers faster, and the tests
-compare it with this one, gradients included.
+This is the readable version. `minbert.fast.attention` computes the same numbers faster, and the
+tests compare it with this one, gradients included.
 """
 
 import math
@@ -21,7 +21,7 @@ def attention(
     lengths: tuple[int, ...],
     dropout: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Return, for every token, the values of its own sequence weighted by attention.
+    """Return for every token the attention-weighted mean of the values in its sequence.
 
     Args:
         query, key, value: (total_tokens, N, D).
@@ -34,7 +34,7 @@ def attention(
     contexts = []
     # One sequence at a time: no token attends to another sequence, so no mask is needed.
     for q, k, v in zip(query.split(lengths), key.split(lengths), value.split(lengths), strict=True):
-        # Heads come first, so that each head is a matrix product of its own: (N, T, D).
+        # Heads come first, so each head is a separate matrix product: (N, T, D).
         q, k, v = q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1)
 
         # How well does each query match each key? The dot product of two random vectors of D

@@ -1,8 +1,8 @@
-"""Checkpoints in the Hugging Face format, in and out; every key and shape is checked.
+"""Read and write checkpoints in the Hugging Face format; every key and shape is checked.
 
-Weights load without executing code: safetensors, or `torch.load(weights_only=True)`. What is no
-weight is refused in one line that names the tensor: PyTorch would cast it, or compute with numbers
-that are none, and the loss would be blamed.
+Weights load without executing code: safetensors, or `torch.load(weights_only=True)`. A tensor
+that cannot be a weight is rejected with an error that names it. PyTorch would cast integers and
+compute with NaN, and only the loss would look wrong.
 """
 
 import hashlib
@@ -33,10 +33,11 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def read_tensors(folder: CheckpointFolder, config: BertConfig | None = None) -> Tensors:
-    """Read all weights of a checkpoint, by the names of a bare BertModel, of `config`'s sizes.
+    """Read all weights of a checkpoint, named as in a bare BertModel, and check their sizes.
 
     Raises:
-        CheckpointError: no weights, a missing shard, a truncated or foreign file, other sizes.
+        CheckpointError: no weights, a missing shard, a truncated or foreign file, or sizes that
+            differ from `config`.
     """
     # From here on a weight has one name, whichever library and architecture wrote it.
     tensors = _rename(tensors_in(folder.encoder))
@@ -63,7 +64,7 @@ def read_file(path: Path) -> Tensors:
 
     Raises:
         CheckpointError: a truncated or foreign file, or one that has changed since `write_tensors`
-            noted what it is about.
+            wrote it.
     """
     pickled = path.suffix != ".safetensors"
     try:
@@ -73,7 +74,7 @@ def read_file(path: Path) -> Tensors:
         else:
             # A header with names, types, shapes and places, then raw numbers: nothing to execute.
             tensors = load_file(path)
-    # What a damaged pickle makes its reader raise is of any kind.
+    # A damaged pickle can raise any kind of exception.
     except Exception as error:
         if is_shortage(error):
             raise
@@ -92,7 +93,7 @@ def read_file(path: Path) -> Tensors:
 
 
 def _check_plain(tensors: object, path: Path) -> None:
-    """Refuse a pickle of something other than plain tensors by name."""
+    """Raise CheckpointError unless `tensors` is a dictionary of plain tensors by name."""
     if not isinstance(tensors, dict) or not all(
         isinstance(key, str) and isinstance(tensor, Tensor) for key, tensor in tensors.items()
     ):
@@ -131,7 +132,7 @@ def _read_shards(folder: CheckpointFolder) -> Tensors:
 
 
 def _check_sizes(tensors: Tensors, config: BertConfig, folder: CheckpointFolder) -> None:
-    """Refuse sizes of config.json that the weights do not have, before memory is taken for them.
+    """Check the sizes in config.json against the weights, before memory is allocated for them.
 
     All other tensors are compared when they are copied into the model.
     """
@@ -160,12 +161,12 @@ def _check_sizes(tensors: Tensors, config: BertConfig, folder: CheckpointFolder)
 
 
 def _rename(tensors: Tensors) -> Tensors:
-    """Give every tensor BERT's name, without prefix and TensorFlow's gamma; leave out buffers."""
+    """Rename all tensors as in BERT, without prefix and TensorFlow's gamma; leave out buffers."""
     renamed, tensors_of_mlp = {}, {}
     for key, tensor in tensors.items():
-        key = key.removeprefix("module.")  # of a model that DataParallel held
+        key = key.removeprefix("module.")  # the prefix of DataParallel
         if key.startswith(SIMCSE_MLP):
-            # SimCSE's training leaves its MLP over [CLS] so; a pooler beside it was not trained.
+            # SimCSE's name of its MLP over [CLS]; a pooler in the same file was not trained.
             tensors_of_mlp[key.replace(SIMCSE_MLP, "pooler.dense.")] = tensor
             continue
         for architecture in ARCHITECTURES.values():
@@ -180,7 +181,7 @@ def _rename(tensors: Tensors) -> Tensors:
 
 
 def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
-    """Return an encoder's and its prediction head's tensors under an architecture's own names."""
+    """Return the tensors of an encoder and its prediction head under an architecture's names."""
     head = {ours: theirs for theirs, ours in architecture.head.items()}
     return {
         _replace_start(key, head) if key.startswith(HEAD) else architecture.prefix + key: tensor
@@ -230,7 +231,7 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
                 f"{source}: tensor {key} has shape {tuple(tensor.shape)}, "
                 f"config.json asks for {tuple(parameter.shape)}"
             )
-        # Copying would cast integers, and compute with what is no number.
+        # Copying would cast integers and accept NaN.
         if tensor.dtype not in FLOATS:
             kind = str(tensor.dtype).removeprefix("torch.")
             raise CheckpointError(f"{source}: tensor {key} is of type {kind}; expected floats")
@@ -245,7 +246,7 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
 
 def tensors_digest(tensors: Tensors) -> str:
     """Return a SHA-256 of names, shapes and values."""
-    # Sorted, so that the order in which a file or a model lists them does not count.
+    # Sorted, so the order in which a file or a model lists them does not matter.
     sha256 = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
         sha256.update(key.encode() + str(tuple(tensor.shape)).encode())
@@ -255,7 +256,7 @@ def tensors_digest(tensors: Tensors) -> str:
 
 
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, with `about` and a digest of both in its metadata, if there is any.
+    """Write a safetensors file; the metadata hold `about`, if given, and a digest of both.
 
     Tensors are copied first, so views and shared memory do no harm.
     """
@@ -266,7 +267,7 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
     # Eight bytes with the size of the header, the header as JSON filled up with blanks, numbers.
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(bytes(content[8:end]))
-    # The library writes metadata in random order; equal contents are to be equal bytes.
+    # The library writes metadata in random order; here equal contents give equal bytes.
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     with path.open("wb") as file:
@@ -274,7 +275,7 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """Return what `write_tensors` noted in a file, {} if it is missing or damaged."""
+    """Return the `about` that `write_tensors` stored in a file, {} if it is missing or damaged."""
     return {key: text for key, text in _metadata(path).items() if key not in ("format", DIGEST)}
 
 

@@ -1,4 +1,4 @@
-"""BERT's own head on [CLS], as published classifiers and cross-encoders have it, in and out.
+"""Read and write BERT's classification head on [CLS], as in published cross-encoders.
 
 transformers reads such a folder as `BertForSequenceClassification` (`Roberta...`, `XLMRoberta...`),
 sentence-transformers as a `CrossEncoder`, which applies an activation to the logits.
@@ -23,7 +23,7 @@ MOST_LABELS = 10_000
 class BertClassifier(nn.Module):
     """BERT's pooler (dense and tanh) and a linear layer.
 
-    `activation` is the class of torch.nn that makes scores of logits, such as `Sigmoid`.
+    `activation` is the class of torch.nn that turns logits into scores, such as `Sigmoid`.
     """
 
     def __init__(self, hidden_size: int, num_labels: int, activation: str):
@@ -34,18 +34,18 @@ class BertClassifier(nn.Module):
 
     def forward(self, cls_states: Tensor) -> Tensor:
         """Return logits (B, C) of the last [CLS] states (B, H)."""
-        # (B, H) -> (B, H) -> (B, C). Without BERT's dropout between the two, which is for training.
+        # (B, H) -> (B, H) -> (B, C). BERT's dropout between the two is only used in training.
         logits: Tensor = self.out(torch.tanh(self.dense(cls_states)))
         return logits
 
 
 def stated_labels(folder: CheckpointFolder) -> int | None:
-    """Return how many labels a checkpoint's own head has, None if it has no such head."""
+    """Return the number of labels of a checkpoint's head, None if it has no such head."""
     raw = folder.encoder.config
     names = raw.get("architectures")
     if not isinstance(names, list) or not str(names[:1]).endswith("ForSequenceClassification']"):
         return None
-    # transformers writes names of the labels, unless there are two without a name.
+    # transformers writes the label names, unless there are two labels without names.
     named = raw.get("id2label") or raw.get("num_labels", 2)
     labels = len(named) if isinstance(named, dict) else named
     if not isinstance(labels, int) or not 1 <= labels <= MOST_LABELS:
@@ -56,7 +56,7 @@ def stated_labels(folder: CheckpointFolder) -> int | None:
 
 
 def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifier | None:
-    """Return a checkpoint's own head, None if it has none; `tensors` are as of `read_tensors`."""
+    """Return a checkpoint's head, None if it has none; `tensors` come from `read_tensors`."""
     labels, config = stated_labels(folder), folder.bert_config
     if labels is None:
         return None
@@ -69,13 +69,13 @@ def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifie
             if name + part in tensors:
                 head[ours + part] = tensors[name + part]
     load_module(classifier, head, folder.path)
-    # It only scores; what is trained from it is a copy.
+    # It is only used for scoring; training works on a copy.
     return classifier.requires_grad_(False)
 
 
 def _activation(folder: CheckpointFolder, labels: int) -> str:
     """Return the activation of torch.nn that sentence-transformers would apply to the logits."""
-    # Its places: in a folder that it saved itself, since version 4, and before.
+    # It is stored in one of three places: folders saved by the library, version 4, and earlier.
     stated = None
     if folder.has("modules.json"):
         stated = folder.config_sentence_transformers.get("activation_fn")
@@ -85,11 +85,11 @@ def _activation(folder: CheckpointFolder, labels: int) -> str:
         stated = newer.get("activation_fn")
     elif not stated:
         stated = raw.get("sbert_ce_default_activation_function")
-    # It runs no code of a model's author unless told to, and neither do we.
+    # sentence-transformers runs a model author's code only on request; we never do.
     if not str(stated).startswith("torch."):
         return "Sigmoid" if labels == 1 else "Identity"
     name = str(stated).rpartition(".")[2]
-    # Not everything in torch.nn is an activation, and some of them need arguments: it is tried.
+    # Some classes of torch.nn are not activations, and some need arguments, so it is tried.
     try:
         getattr(nn, name)()(torch.zeros(1))
     except Exception:
@@ -120,7 +120,7 @@ def write_classifier(
     tensors = {
         architecture.prefix + key: tensor
         for key, tensor in model.state_dict().items()
-        # The head has a pooler of its own: BERT's name for it, and RoBERTa's model has no other.
+        # The pooler is written below with the head; RoBERTa's classifiers have no other pooler.
         if not key.startswith("pooler.")
     }
     for name, layer in ((dense, classifier.dense), (out, classifier.out)):

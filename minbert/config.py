@@ -1,6 +1,6 @@
 """The sizes of an encoder, read from a Hugging Face `config.json`.
 
-`ARCHITECTURES` holds all that tells RoBERTa and XLM-R from BERT: names, and where positions begin.
+`ARCHITECTURES` holds the differences of RoBERTa and XLM-R from BERT: names and first position.
 """
 
 from dataclasses import asdict, dataclass, field, fields
@@ -18,7 +18,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "is_decoder": (False,),
     "add_cross_attention": (False,),
 }
-# The largest size that is believed; no published BERT has a number half as large.
+# The largest accepted size; no published BERT has a size half as large.
 LARGEST = 2**31
 
 
@@ -28,7 +28,7 @@ class CheckpointError(UserError):
 
 @dataclass(frozen=True)
 class Architecture:
-    """What the checkpoints of one `model_type` call things; they all compute as BERT does.
+    """The names in checkpoints of one `model_type`; all of them compute the same as BERT.
 
     RoBERTa (Liu et al. 2019) changed BERT's training and vocabulary, not its encoder.
     """
@@ -39,9 +39,9 @@ class Architecture:
     prefix: str
     # A sequence classifier's two layers on [CLS], see `minbert.classifier`.
     classifier: tuple[str, str]
-    # Whether the first position is that after the padding's, pad_token_id + 1, instead of 0.
+    # Whether the first position is pad_token_id + 1, after that of padding, instead of 0.
     counts_from_padding: bool = False
-    # The parts of the prediction head, and what BERT calls them.
+    # The parts of the prediction head, and BERT's names for them.
     head: dict[str, str] = field(default_factory=dict)
     # Sizes where config.json has none.
     defaults: dict[str, int] = field(default_factory=dict)

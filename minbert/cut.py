@@ -1,11 +1,11 @@
-"""Texts that were longer than what an encoder reads: counted, and said once at a command's end."""
+"""Counts texts that were cut to an encoder's maximum length, for a note at a command's end."""
 
 import hashlib
 from collections import defaultdict
 
 from runtime.commands import LAST_NOTES
 
-MOST = 100_000  # texts of one length that are remembered, so that memory does not grow with a file
+MOST = 100_000  # remembered texts of one length; a limit, so memory does not grow with a file
 
 # {(most tokens, texts in an input): SHA-256 of each distinct input, its first 8 bytes}
 Remembered = dict[tuple[int, int], set[bytes]]
@@ -18,24 +18,24 @@ class CutTexts:
         self.remembered: Remembered = defaultdict(set)
 
     def add(self, texts: tuple[str, ...], max_length: int) -> None:
-        """Count one text, or a pair, that was cut at `max_length` tokens; a repeated one once."""
+        """Count a text or pair that was cut at `max_length` tokens; repetitions count once."""
         seen = self.remembered[max_length, len(texts)]
         if len(seen) <= MOST:
             content = "\0".join(texts).encode("utf-8", "surrogatepass")
             seen.add(hashlib.sha256(content).digest()[:8])
 
     def take(self) -> Remembered:
-        """Return what was counted, and count from nothing; for other processes, see `join`."""
+        """Return the counts and reset them; another process adds them with `join`."""
         remembered, self.remembered = self.remembered, defaultdict(set)
         return dict(remembered)
 
     def join(self, remembered: Remembered) -> None:
-        """Add what another process has counted."""
+        """Add the counts of another process."""
         for kind, seen in remembered.items():
             self.remembered[kind] |= seen
 
     def note(self) -> str:
-        """Return how many were cut at which length, "" for none, and count from nothing."""
+        """Return a note of how many were cut at which length, "" for none; reset the counts."""
         return "; ".join(
             _sentence(len(seen), "text" if texts == 1 else "pair", max_length)
             for (max_length, texts), seen in sorted(self.take().items())

@@ -62,7 +62,7 @@ PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode`
 
 
 class ModelCardData:
-    """Where evaluators of sentence-transformers leave their metrics."""
+    """The attribute in which evaluators of sentence-transformers store their metrics."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, float] = {}
@@ -82,13 +82,13 @@ class SentenceEncoder:
         model, tokenizer: the two halves of the checkpoint.
         pooling: one of `minbert.config.POOLINGS`.
         stated_pooling: the pooling that the checkpoint states, or None.
-        steps: what follows the pooling (`minbert.steps`); its weights are never trained.
-        prompts: what may go before a text.
+        steps: modules after the pooling (`minbert.steps`); their weights are never trained.
+        prompts: prefixes for texts.
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
         int8: the weights that encode in int8, None in another precision.
-        classifier: the checkpoint's own head on [CLS], or None.
+        classifier: the checkpoint's classification head on [CLS], or None.
         similarity_fn_name: what `similarity` computes, for sentence-transformers.
     """
 
@@ -115,11 +115,11 @@ class SentenceEncoder:
             largest_byte = check_int8(self.device)
             self.int8 = Int8(largest_byte)
             logger.warning("precision int8: %s", WAYS[largest_byte])
-        # In int8 are only products that need no gradient.
+        # Only products without gradient are computed in int8.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()
         self.tokenizer = tokenizer
-        # A model of one segment tells the texts of a pair apart by the separator between them.
+        # A model with one token type distinguishes a pair's texts only by the separator.
         tokenizer.second_type = min(tokenizer.second_type, model.config.type_vocab_size - 1)
         self.steps, self.pooling, self.prompts = nn.Sequential(), pooling, Prompts()
         self.pool_by(pooling)
@@ -142,18 +142,18 @@ class SentenceEncoder:
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         Args:
-            path_or_name: e.g. `bert-base-uncased`; or a folder that is open already.
+            path_or_name: e.g. `bert-base-uncased`; or an open CheckpointFolder.
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
-                folder does), else the raw [CLS] state. Another than the stated one is warned of.
+                folder does), else the raw [CLS] state. A different one gives a warning.
             device: `auto`, `cpu` or `cuda`.
             precision: `auto`, `float32`, `bfloat16`, or `int8` to encode on a CPU.
-            tuning: the encoder is about to be tuned, which adds the pooler that `pooling` may need;
-                until then a chosen pooling leaves it with the raw [CLS] state.
+            tuning: the encoder will be tuned next. Tuning adds the pooler that `pooling` may need;
+                until then the encoder uses the raw [CLS] state if `pooling` is given.
 
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
-        # The folder is opened once, and handed on; nothing that follows reads a file again.
+        # The folder is opened once and passed on; no file is read twice.
         folder = CheckpointFolder.find(path_or_name)
         config = folder.bert_config
         stated = read_pooling(folder, pooling)
@@ -164,7 +164,7 @@ class SentenceEncoder:
                 "%s: states the pooling %s; %s is used, as asked%s",
                 *(folder, stated.pooling, pooling, dropped),
             )
-        # What follows the stated pooling was trained with it; another goes without.
+        # Later steps were trained with the stated pooling; another pooling omits them.
         steps = stated.steps if keeps else nn.Sequential()
         now = "cls_before_pooler" if pooling and tuning and not len(steps) else pooling
         tensors = read_tensors(folder, config)
@@ -179,7 +179,7 @@ class SentenceEncoder:
                 precision,
                 normalize=stated.normalize,
             )
-        except CheckpointError as error:  # which knows no folder
+        except CheckpointError as error:  # the message does not name the folder
             raise CheckpointError(f"{folder}: {error}") from None
         encoder.steps, encoder.prompts = steps.to(encoder.device), stated.prompts
         encoder.stated_pooling = stated.pooling
@@ -192,7 +192,7 @@ class SentenceEncoder:
     def pool_by(self, pooling: str) -> None:
         """Change the pooling from now on; CheckpointError for `cls` without a pooler.
 
-        Steps that follow the old pooling were trained with it; another goes without them.
+        The steps after the old pooling were trained with it; a different pooling omits them.
         """
         if pooling not in POOLINGS:
             raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
@@ -204,7 +204,7 @@ class SentenceEncoder:
 
     @property
     def embedding_size(self) -> int:
-        """E, the numbers of an embedding."""
+        """E, the dimensions of an embedding."""
         return width_after(self.steps, self.model.config.hidden_size)
 
     def tokenize(
@@ -213,7 +213,7 @@ class SentenceEncoder:
         text_pairs: Sequence[str] | None = None,
         max_length: int | None = None,
     ) -> TokenSequences:
-        """Tokenize texts or pairs, cut to `max_length` tokens (the encoder's own when None).
+        """Tokenize texts or pairs, cut to `max_length` tokens (None: the encoder's `max_length`).
 
         Raises:
             UserError: no texts, or a length that the model has no positions for.
@@ -249,7 +249,7 @@ class SentenceEncoder:
         return self.pooling.startswith("avg") and not len(self.steps)
 
     def embed_beside_cls(self, batch: PackedBatch) -> Tensor:
-        """Return what `embed` does and the last state of [CLS], of one forward pass: (B, 2, H)."""
+        """Return embeddings and last [CLS] states from one forward pass: (B, 2, H)."""
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
             output = self.model.packed(batch)
@@ -270,7 +270,7 @@ class SentenceEncoder:
 
     @contextmanager
     def _evaluating(self, sequences: TokenSequences) -> Iterator[None]:
-        # Every part's own mode, since a caller may train some of them and not others.
+        # The mode of every part is saved, since a caller may train only some of them.
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         if self.int8:
@@ -304,7 +304,7 @@ class SentenceEncoder:
             into: float32 array (N, ...) that is filled.
             embed: packed sequences to (B, ...); None is `self.embed`.
             batch_tokens, show_progress: as of `encode`.
-            label: what the progress bar says.
+            label: text of the progress bar.
         """
         # Batches of similar lengths, longest first.
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
@@ -312,7 +312,7 @@ class SentenceEncoder:
         with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
             parts = embed_batches(sequences, batches, embed or self.embed, at_once)
             for step, (rows, part) in enumerate(parts, start=1):
-                # Row numbers put every embedding back where its text stands.
+                # Row numbers put every embedding at the position of its text.
                 into[rows] = part
                 bar.update(len(rows))
                 # Counted from the end, so that nothing stays behind; small calls need none.
@@ -323,7 +323,7 @@ class SentenceEncoder:
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
         """Return float32 embeddings (N, E) for `encode`, each distinct text computed once."""
-        # {text: its row among the distinct ones}; N texts may be many fewer distinct ones.
+        # {text: its row among the distinct texts}, of which there may be many fewer than N.
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.empty((len(distinct), self.embedding_size), np.float32)
@@ -361,7 +361,7 @@ class SentenceEncoder:
 
         Args:
             texts: one text, or N in a list, array, column or generator; pairs are not accepted.
-            batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
+            batch_tokens: real tokens in one forward pass; None uses the encoder's `batch_tokens`.
             show_progress, show_progress_bar: None shows a bar where stderr is a terminal.
             batch_size: no pass holds more tokens than this many texts of `max_length`.
             prompt: put before every text, in place of the default one; "" for none.
@@ -370,16 +370,16 @@ class SentenceEncoder:
             convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
             normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
             truncate_dim: D, dimensions that are kept; None keeps all E.
-            others: further keywords of sentence-transformers; each must be None, or say what the
-                encoder has anyway.
+            others: further keywords of sentence-transformers; each must be None or equal the
+                encoder's setting.
 
         Returns:
             float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
 
         Raises:
-            UserError: something that is no text, or a keyword or value that is not supported.
+            UserError: an item that is not a text, or an unsupported keyword or value.
         """
-        # What the encoder has anyway may be said.
+        # Values that equal the encoder's settings are allowed.
         states = {"output_value": ("sentence_embedding",), "device": self._device_names}
         for name, value in others.items():
             if value is not None and str(value) not in states.get(name, ()):
@@ -393,11 +393,11 @@ class SentenceEncoder:
                 raise UserError(f"encode: {name} is {number}; give 1 or more")
         tokens = batch_tokens or self.batch_tokens
         if batch_size is not None:
-            # What `batch_size` bounds is memory. Packed, short texts need little: more fit in.
+            # `batch_size` limits memory. Packed short texts need little, so more of them fit.
             tokens = min(tokens, batch_size * self.max_length)
         show = show_progress if show_progress_bar is None else show_progress_bar
 
-        # A generator of texts may wait for other threads: the lock is taken behind it.
+        # A generator of texts may wait for other threads, so it is read before locking.
         listed = _listed(texts, self.prompts.choose(prompt, prompt_name))
         with ONE_AT_A_TIME:
             embeddings = self.encode_texts(listed, tokens, show)
@@ -418,7 +418,7 @@ class SentenceEncoder:
         return self._encode_as("query", texts, *args, **keywords)
 
     def encode_document(self, texts: str | Iterable[str], *args: Any, **keywords: Any) -> Any:
-        """Encode what queries find: as `encode`, with the prompt "document" unless one is given."""
+        """Encode documents: as `encode`, with the prompt "document" unless one is given."""
         return self._encode_as("document", texts, *args, **keywords)
 
     def _encode_as(self, name: str, texts: str | Iterable[str], *args: Any, **keywords: Any) -> Any:
@@ -445,7 +445,7 @@ class SentenceEncoder:
         return self
 
     def clone(self) -> "SentenceEncoder":
-        """Return a copy with its own trainable weights, even if this encoder is frozen."""
+        """Return a copy with separate, trainable weights, even if this encoder is frozen."""
         # Copies of weights that `reading` keeps do not follow; the twin makes its own.
         twin = copy.deepcopy(self)
         twin.model.requires_grad_(True)
@@ -458,7 +458,7 @@ class SentenceEncoder:
 
         Args:
             path: the folder.
-            notes: how the weights were made; saved beside them as `training.json`.
+            notes: how the weights were made; saved with them as `training.json`.
         """
         with whole_checkpoint(Path(path)) as folder:
             config: dict[str, Any] = self.model.config.to_dict()
@@ -480,7 +480,7 @@ class SentenceEncoder:
             )
 
     def fingerprint(self, weights: str | None = None) -> str:
-        """Return a SHA-256 of what decides the embeddings: weights, tokenizer, pooling, dtype.
+        """Return a SHA-256 of all that affects the embeddings: weights, tokenizer, pooling, dtype.
 
         `weights` is the digest of the model's weights, if known: hashing them takes a moment.
         """
@@ -521,7 +521,7 @@ def _signs(embeddings: np.ndarray, dtype: type[np.integer]) -> np.ndarray:
 
 
 def _listed(texts: str | Iterable[str], prompt: str) -> list[str]:
-    """Return the texts, prompts before them, as a list; UserError for what is no text."""
+    """Return the texts with prompts as a list; UserError for an item that is not a text."""
     if isinstance(texts, str):
         texts = [texts]
     no_column = getattr(texts, "ndim", 1) != 1 or isinstance(texts, bytes | bytearray | Mapping)

@@ -1,8 +1,8 @@
 """How many floating-point operations an encoder takes, from its sizes and its sequences' lengths.
 
-A layer multiplies each token's state by four H x H matrices and two H x I ones; in attention the
-token meets the T tokens of its own sequence twice. A multiplication and an addition are two
-operations. Sums, norms and GELU are left out, as in PyTorch's own counter: at H = 256 they are
+A layer multiplies each token's state by four H x H matrices and two H x I ones; attention
+multiplies it twice with each of the T tokens of its sequence. A multiplication and an addition are
+two operations. Sums, norms and GELU are left out, as in PyTorch's counter: at H = 256 they are
 about one operation in a hundred.
 """
 
@@ -28,7 +28,7 @@ def encoder_flops(
         config: the sizes.
         training: three times as many, as one product forward gives two backward.
         pooler: count the pooler's product as well, one per sequence.
-        last_at_first: the last layer works at [CLS] alone (`minbert.fast.products`).
+        last_at_first: the last layer computes only [CLS] (`minbert.fast.products`).
     """
     hidden, inner = config.hidden_size, config.intermediate_size
     sizes = np.fromiter(lengths, np.float64)

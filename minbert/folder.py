@@ -1,9 +1,8 @@
-"""A checkpoint's folder, opened once: what its JSON files say, and which other files it has.
+"""A checkpoint's folder, opened once: the content of its JSON files, and its other files.
 
-Every JSON file is read when it is first asked for, and only then. The steps of a
-sentence-transformers model, which modules.json lists, lie in folders of their own inside this one,
-with a config.json and weights again. Its first step is the encoder, which is usually in this folder
-itself.
+Every JSON file is read once, on first access. modules.json lists the steps of a
+sentence-transformers model. They are in subfolders, each with a config.json and weights. The first
+step is the encoder, which is usually in this folder itself.
 """
 
 import json
@@ -34,7 +33,7 @@ def _content(name: str) -> "cached_property[dict[str, Any]]":
 
 
 class CheckpointFolder:
-    """What a checkpoint's folder holds.
+    """The content of a checkpoint's folder.
 
     A file that cannot be used raises a CheckpointError of one line that names it.
 
@@ -54,7 +53,7 @@ class CheckpointFolder:
 
     @classmethod
     def find(cls, path_or_name: "str | Path | CheckpointFolder") -> "CheckpointFolder":
-        """Open a folder, or what the local Hugging Face cache or the hub has under a name.
+        """Open a folder, or a checkpoint of the local Hugging Face cache or the hub by its name.
 
         Raises:
             CheckpointError: it is in none of the three; the message lists the places.
@@ -97,7 +96,7 @@ class CheckpointFolder:
 
     @cached_property
     def sentence_config(self) -> tuple[str, dict[str, Any]]:
-        """How sentence-transformers reads texts: a file of the encoder's folder, and what it says.
+        """sentence-transformers' settings for reading texts: their file and its content.
 
         It looks for the file only where there is a modules.json.
         """
@@ -122,7 +121,7 @@ class CheckpointFolder:
 
     @cached_property
     def tokenizer_settings(self) -> dict[str, Any]:
-        """What tokenizer_config.json says, and sentence-transformers' file over it."""
+        """The content of tokenizer_config.json, overridden by sentence-transformers' file."""
         arguments = self.sentence_arguments("processor_kwargs", "tokenizer_args")
         return self.encoder.tokenizer_config | arguments
 

@@ -39,7 +39,7 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     with suppress(RuntimeError):  # ~name of an unknown user: no such folder, below
         folder = folder.expanduser()
     if not folder.exists() and folder.name:
-        sweep(folder.parent, folder.name)  # a killed process may have been about to replace it
+        sweep(folder.parent, folder.name)  # a process may have been killed while replacing it
     if folder.is_dir():
         return folder
     if name in SHIPPED:
@@ -78,7 +78,7 @@ def _from_cache(name: str) -> Path | None:
         folder = Path(snapshot_download(name, local_files_only=True))
     except (OSError, ValueError):
         return None
-    # Old checkpoints of sentence-transformers have the encoder in a folder of its own.
+    # Old checkpoints of sentence-transformers have the encoder in a subfolder.
     for place in (folder, *folder.glob("0_*")):
         whole = any((place / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
         if whole and (place / "config.json").is_file():

@@ -26,15 +26,15 @@ def as_mteb(
 ) -> Any:
     """Return a model for `mteb.evaluate`.
 
-    Its revision is the encoder's fingerprint, so MTEB's cache of results never takes those of
-    other weights for these: make a new one after training. What the cache calls the model is
-    `name`, as `organization/model`.
+    Its revision is the encoder's fingerprint, so MTEB's cache never mixes results of different
+    weights: call this function again after training. The cache lists the model as `name`, in the
+    form `organization/model`.
 
     Args:
         encoder: the model.
         name: see above.
-        folder: its checkpoint. What its notes say that it was trained on or selected by becomes
-            MTEB's `training_datasets`; None, or a folder without notes, leaves them unknown.
+        folder: its checkpoint. The training and selection data in its notes become MTEB's
+            `training_datasets`; None, or a folder without notes, leaves them unknown.
 
     Raises:
         UserError: MTEB is not installed, or the name has no organization.
@@ -69,7 +69,7 @@ def as_mteb(
             side = getattr(prompt_type, "value", prompt_type)
             if keywords.get("precision") not in (None, "float32"):
                 raise UserError("as_mteb: MTEB would compare packed bits; use precision='float32'")
-            # Where a text comes from changes nothing; a query may have a prompt.
+            # The source of a text does not matter; a query may have a prompt.
             for word in ("task_metadata", "hf_split", "hf_subset"):
                 keywords.pop(word, None)
             texts = [text for batch in inputs for text in batch["text"]]
@@ -82,7 +82,7 @@ def as_mteb(
 def training_datasets(folder: str | Path) -> set[str] | None:
     """Return the names of the files that a tuned checkpoint was trained on and selected by.
 
-    With those of the checkpoint that it was tuned from; None where there are no notes.
+    The names for the checkpoint that it was tuned from are included. None if there are no notes.
 
     Raises:
         CheckpointError: damaged notes.
@@ -90,8 +90,8 @@ def training_datasets(folder: str | Path) -> set[str] | None:
     notes = CheckpointFolder(Path(folder)).training
     if not notes:
         return None
-    # A file by its name without endings, a folder of CS224N's format by its own name: its STS
-    # files hold pairs of STS-Benchmark, bundled ones its synthetic pairs.
+    # The name of a file without extensions, or of a folder in CS224N's format, whose STS files
+    # hold pairs of STS-Benchmark (`bundled`: synthetic pairs).
     names = {Path(notes[key]).name.partition(".")[0] for key in SOURCES if key in notes}
     earlier = training_datasets(notes["backbone"]) if "trained_on" in notes else None
     return names | (earlier or set())

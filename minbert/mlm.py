@@ -45,7 +45,7 @@ class BertMLMHead(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # No matrix (V, H) of its own: a piece is predicted with the embedding it is read with.
+        # No separate matrix (V, H): the word embeddings are also the output weights.
         self.transform = BertPredictionTransform(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -78,7 +78,7 @@ class BertForMaskedLM(nn.Module):
 
         Raises:
             CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head,
-                or one with an output matrix of its own.
+                or one with a separate output matrix.
         """
         folder = CheckpointFolder.find(path_or_name)
         config = replace(folder.bert_config, **changes)
@@ -142,7 +142,7 @@ def last_states_at(
     for layer in layers[:-1]:
         states = layer(states, batch)  # (total_tokens, H)
     last = layers[-1]
-    # Attention needs the keys and values of all tokens; the rest works on each token alone.
+    # Attention needs the keys and values of all tokens; the rest works on each separately.
     context = last.attention.self(states, batch)[positions]  # (M, H)
     # The residuals are taken at the same positions.
     attended = last.attention.output(context, states[positions])  # (M, H)
@@ -189,7 +189,7 @@ def mask_tokens(
     vocab_size: int,
     probability: float = 0.15,
 ) -> tuple[PackedBatch, Tensor]:
-    """Choose tokens to predict; of those 80 % become [MASK], 10 % a random piece, 10 % stay.
+    """Choose tokens to predict: 80% of them become [MASK], 10% a random piece, 10% stay.
 
     Devlin et al. 2019, section A.1. Random numbers come from torch's global generator on the host.
 
@@ -199,7 +199,7 @@ def mask_tokens(
     input_ids = batch.input_ids  # (total_tokens,)
     # Which tokens to predict; [CLS], [SEP] and [PAD] never.
     special = torch.isin(input_ids, torch.tensor(special_ids))
-    # Every token is drawn independently: 15 % is the mean, not the share in each sentence.
+    # Every token is drawn independently: 15% is the mean, not the share in each sentence.
     chosen = (torch.rand(input_ids.shape) < probability) & ~special
     labels = torch.where(chosen, input_ids, -100)
     # What the encoder sees there: below 0.8 [MASK], from 0.9 on a random piece, else the token

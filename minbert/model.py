@@ -143,7 +143,7 @@ class BertIntermediate(nn.Module):
 
 
 class BertLayer(nn.Module):
-    """Tokens exchange information (attention), then each is worked on by itself (feed-forward)."""
+    """Tokens exchange information (attention), then each is processed separately (feed-forward)."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -197,7 +197,7 @@ class BertModel(nn.Module):
         self.config = config
         self.embeddings = BertEmbeddings(config)
         self.encoder = BertEncoder(config)
-        # Checkpoints trained on masked words alone have no pooler.
+        # Checkpoints trained only on masked words have no pooler.
         self.pooler = BertPooler(config.hidden_size) if add_pooling_layer else None
         self.apply(self.init_weights)
 
@@ -233,7 +233,7 @@ class BertModel(nn.Module):
     def from_tensors(
         cls, config: BertConfig, tensors: Tensors, folder: CheckpointFolder
     ) -> "BertModel":
-        """Build a model of the weights that `read_tensors` found in a checkpoint's folder."""
+        """Build a model from the weights that `read_tensors` returned for a checkpoint's folder."""
         # In float32, whatever type a program has made its default.
         model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors).float()
         load_encoder(model, tensors, folder)

@@ -24,7 +24,7 @@ class PackedBatch:
     cu_seqlens: Tensor  # (B + 1,) int64, cumulative lengths, starting with 0
     lengths: tuple[int, ...]  # B lengths on the host, so that shapes never wait for a device
     # (B,) int64, the tokens of each pair's first segment. RoBERTa's pairs have one token type, so
-    # that token_type_ids do not tell the segments apart.
+    # token_type_ids do not distinguish the segments.
     first_lengths: Tensor | None = None
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class TokenSequences:
         position_ids = np.arange(cu_seqlens[-1]) - np.repeat(cu_seqlens[:-1], lengths)
         # The same positions, counted from where each sequence starts in `ids`, gather the tokens.
         input_ids = self.ids[np.repeat(starts, lengths) + position_ids].astype(np.int64)
-        # What follows the first segment belongs to the second.
+        # All tokens after the first segment belong to the second.
         first_lengths = self.first_lengths[rows].astype(np.int64)
         in_second = position_ids >= np.repeat(first_lengths, lengths)
         return PackedBatch(

@@ -1,6 +1,6 @@
 """From token states to one embedding per sentence: SimCSE's five poolers (Gao et al. 2021, 6.3).
 
-`choose_pooling` alone decides which of them an encoder uses.
+Only `choose_pooling` decides which of them an encoder uses.
 Legend: B sequences, H hidden_size.
 """
 
@@ -18,15 +18,15 @@ def choose_pooling(chosen: str | None, stated: str | None, tuning: bool = False)
     """Return the pooling of an encoder.
 
     Args:
-        chosen: what the user asks for; it wins.
-        stated: what the checkpoint states.
-        tuning: whether the encoder is about to be tuned by SimCSE, whose own pooling is an MLP over
+        chosen: the user's choice, which takes precedence.
+        stated: the pooling that the checkpoint states.
+        tuning: whether the encoder is about to be tuned by SimCSE, whose pooling is an MLP over
             [CLS] (`cls`). An average that the checkpoint states is kept: it was trained with it.
     """
     # The user's choice comes first ...
     if chosen:
         return chosen
-    # ... then, before tuning, an average the encoder was trained with, or SimCSE's own way ...
+    # ... then, before tuning, an average the encoder was trained with, or SimCSE's pooling ...
     if tuning:
         return stated if stated and stated.startswith("avg") else "cls"
     # ... else what the checkpoint states; BERT's states nothing, and [CLS] is its sentence state.

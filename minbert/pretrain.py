@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def work(options: PretrainOptions) -> None:
-    """Pre-train; what is heavy loads here."""
+    """Pre-train; heavy imports happen here."""
     from minbert.pretraining.run import run
 
     run(options)

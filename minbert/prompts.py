@@ -1,4 +1,4 @@
-"""Prompts: what sentence-transformers puts before a text, such as "query: ".
+"""Prompts: texts that sentence-transformers puts before a text, such as "query: ".
 
 config_sentence_transformers.json names them, and may make one of them the default.
 """
@@ -36,13 +36,13 @@ class Prompts:
 
     @property
     def stated(self) -> dict[str, Any]:
-        """What the checkpoint's file says of them, {} if none of them puts anything anywhere."""
+        """The entries of the checkpoint's file, {} if all prompts are empty."""
         if not any(self.by_name.values()):
             return {}
         return {"prompts": self.by_name, "default_prompt_name": self.default_name}
 
     def choose(self, prompt: str | None, name: str | None) -> str:
-        """Return what goes before the texts; a `prompt` wins over a `name`, both over the default.
+        """Return the prompt of the texts: `prompt`, else the one called `name`, else the default.
 
         Raises:
             UserError: an unknown name, or a prompt whose tokens would have to be left out.

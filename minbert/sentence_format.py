@@ -1,9 +1,9 @@
-"""The files that tell sentence-transformers how to pool a checkpoint, in and out.
+"""Read and write the files that define a checkpoint's pooling for sentence-transformers.
 
 `modules.json` lists the steps (Transformer, Pooling, Dense, Normalize), each with a folder; they
-are followed in their order. Three forms have a name of their own in this project: SimCSE's `cls` is
+are applied in order. Three forms have a name in this project: SimCSE's `cls` is
 Pooling([CLS]) and Dense(tanh); the averages over two layers are WeightedLayerPooling and
-Pooling(mean). A Normalize at the end is the encoder's `normalize`. All other steps behind Pooling
+Pooling(mean). A Normalize at the end is the encoder's `normalize`. All other steps after Pooling
 are `minbert.steps`.
 """
 
@@ -26,7 +26,7 @@ from minbert.steps import ACTIVATIONS, Dense, Normalize, width_after
 
 logger = logging.getLogger(__name__)
 
-# What stands for the embedding in sentence-transformers' own records.
+# The key of the embedding in the dictionaries of sentence-transformers.
 EMBEDDING = "sentence_embedding"
 # Our poolings by the modes of sentence-transformers' Pooling, under their old and new names.
 MODES = {
@@ -39,10 +39,10 @@ FLAG = "pooling_mode_"  # how the old form begins, a flag for each mode
 
 
 class StatedPooling(NamedTuple):
-    """What a checkpoint folder says about pooling; None where it says nothing."""
+    """The pooling settings of a checkpoint folder; None where it states nothing."""
 
     pooling: str | None = None
-    steps: nn.Sequential = nn.Sequential()  # behind the pooling, without the last Normalize
+    steps: nn.Sequential = nn.Sequential()  # after the pooling, without the last Normalize
     normalize: bool = False
     max_length: int | None = None
     pooler: Tensors | None = None  # of the Dense that is SimCSE's MLP over [CLS]
@@ -72,7 +72,7 @@ def read_pooling(folder: CheckpointFolder, chosen: str | None = None) -> StatedP
 
 @contextmanager
 def _in_their_format(folder: Path) -> Iterator[None]:
-    """Turn what values of another kind raise inside the block into a CheckpointError."""
+    """Turn errors from values of the wrong type inside the block into a CheckpointError."""
     try:
         yield
     except CheckpointError:
@@ -85,7 +85,7 @@ def _in_their_format(folder: Path) -> Iterator[None]:
 
 
 def _check_reading(folder: CheckpointFolder) -> int | None:
-    """Return the length that the file of `sentence_config` states; refuse other ways of reading."""
+    """Return the maximum length in `sentence_config`; refuse settings that are not supported."""
     path, settings = folder.sentence_config
     length = settings.get("max_seq_length")
     number = isinstance(length, int | float) and not isinstance(length, bool)
@@ -93,7 +93,7 @@ def _check_reading(folder: CheckpointFolder) -> int | None:
         raise CheckpointError(f"{path}: max_seq_length is {length!r:.60}; expected 3 or more")
     if len(folder.steps) == 1:  # a cross-encoder
         return None if length is None else int(length)
-    # What a text goes through in place of a plain forward pass, or cut at another length.
+    # Settings that replace the plain forward pass or the maximum length.
     modes = settings.get("modality_config") or {}
     output = modes.get("text", {}).get("method_output_name", "last_hidden_state")
     for name, value, usual in (
@@ -143,7 +143,7 @@ def _refuse_cut_embeddings(folder: CheckpointFolder) -> None:
 
 
 def _follow(folder: CheckpointFolder) -> StatedPooling:
-    """Return what a folder's steps compute, in their order, but for how long a text may be."""
+    """Return the pooling and all later steps of a folder, without the maximum text length."""
     first, *steps = folder.steps
     if first.name not in ENCODERS:
         raise CheckpointError(f"{folder}: the step {first.name!r:.80} is not supported")
@@ -228,7 +228,7 @@ def _pooling_of_layers(step: CheckpointFolder, folder: CheckpointFolder) -> str 
 
 
 def _module_of(step: Step, width: int) -> Dense | Normalize | None:
-    """Return a step behind Pooling with its weights, None for one that does nothing when encoding.
+    """Return a step after Pooling with its weights, None for one without effect when encoding.
 
     `width` is the number of dimensions before it.
     """
@@ -237,7 +237,7 @@ def _module_of(step: Step, width: int) -> Dense | Normalize | None:
         raise CheckpointError(
             f"{folder}: the step {step.name!r:.80} is not supported; Dense and Normalize are"
         )
-    # Normalize had no file for long.
+    # Older versions write no file for Normalize.
     config = folder.config if step.name == "Dense" or folder.has("config.json") else {}
     for key in ("module_input_name", "module_output_name"):
         if (name := config.get(key)) not in (None, EMBEDDING):
@@ -292,7 +292,7 @@ def _size(config: dict[str, Any], key: str, path: Path) -> int:
 
 
 def _is_pooler(module: Dense | Normalize, size: int) -> bool:
-    """Return whether a step is what BERT's pooler is: (H, H), with bias and tanh."""
+    """Return whether a step has the form of BERT's pooler: (H, H), with bias and tanh."""
     activation = "torch.nn.modules.activation.Tanh"
     return isinstance(module, Dense) and module.settings == {
         "in_features": size,
@@ -303,7 +303,7 @@ def _is_pooler(module: Dense | Normalize, size: int) -> bool:
 
 
 class Written(NamedTuple):
-    """A step as it is written: its class, and what its folder holds."""
+    """A step to write: its class, and the content of its folder."""
 
     name: str
     config: dict[str, Any] | None = None
@@ -319,7 +319,7 @@ def write_modules(
     steps: nn.Sequential | None = None,
     prompts: Prompts | None = None,
 ) -> None:
-    """Write modules.json and the folders it names, for a pooling and the steps behind it."""
+    """Write modules.json and the folders it names, for a pooling and the steps after it."""
     written = _of_pooling(model, pooling, prompts is None or prompts.pooled)
     for step in steps or ():
         assert isinstance(step, Dense | Normalize)
@@ -348,7 +348,7 @@ def write_modules(
 
 
 def _of_pooling(model: BertModel, pooling: str, with_prompt: bool) -> list[Written]:
-    """Return the encoder and the steps that one of our poolings is."""
+    """Return the encoder and the steps that make up one of our poolings."""
     size, last = model.config.hidden_size, model.config.num_hidden_layers
     written = [Written("Transformer")]
     if pooling in ("avg_top2", "avg_first_last"):

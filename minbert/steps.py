@@ -1,7 +1,7 @@
-"""What a sentence encoder does with an embedding after pooling: Dense layers and unit length.
+"""The steps of a sentence encoder after pooling: Dense layers and scaling to unit length.
 
-They are the steps of sentence-transformers' modules.json behind Pooling, as modules of PyTorch.
-Legend: B texts, D and E numbers of an embedding before and after a step.
+They are the steps after Pooling in sentence-transformers' modules.json, as PyTorch modules.
+Legend: B texts, D and E dimensions of an embedding before and after a step.
 """
 
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class Dense(nn.Module):
         use_residual: bool = False,
     ):
         super().__init__()
-        # The type is named: what a program has made its default is for its own numbers.
+        # The type is explicit, since the calling program may have changed the default.
         self.linear = nn.Linear(in_features, out_features, bias, dtype=torch.float32)
         self.activation = ACTIVATIONS[activation]()
         self.residual: nn.Module | None = None
@@ -71,7 +71,7 @@ class Normalize(nn.Module):
 
 
 def width_after(steps: nn.Sequential, width: int) -> int:
-    """Return E, the numbers of an embedding after all steps, from D before the first."""
+    """Return E, the dimensions of an embedding after all steps, from D before the first."""
     for step in steps:
         if isinstance(step, Dense):
             width = step.linear.out_features

@@ -30,7 +30,7 @@ from runtime.progress import progress
 
 logger = logging.getLogger(__name__)
 
-# What begins a sequence, ends it, hides a token, fills up: by BERT's names or RoBERTa's.
+# Special tokens to begin, end, mask and pad a sequence, under BERT's or RoBERTa's names.
 BERT_NAMES = ("[CLS]", "[SEP]", "[MASK]", "[PAD]")
 ROBERTA_NAMES = ("<s>", "</s>", "<mask>", "<pad>")
 # The special tokens of the older files.
@@ -75,7 +75,7 @@ class BertTokenizer:
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
-        # Not how many pieces there are: one that stands on two lines leaves an id without a piece.
+        # Not the number of pieces: a piece on two lines leaves an id without a piece.
         vocabulary = backend.get_vocab()
         self.vocab_size = max(vocabulary.values(), default=-1) + 1
         # Two bytes hold every id of a usual vocabulary.
@@ -127,9 +127,9 @@ class BertTokenizer:
         return tokenizer
 
     def _check_fits(self, vocab: Path, model: BertConfig) -> None:
-        """Refuse a vocab.txt that has lost lines; tell where it may only look as if it had.
+        """Refuse a vocab.txt with missing lines; warn if lines may be missing.
 
-        A line less moves all later ids, and nothing else of the file would say so.
+        A missing line shifts all later ids, and nothing else in the file would show it.
         """
         pieces, rows = self.vocab_size, model.vocab_size
         if pieces < rows and rows % 8:  # a matrix padded for speed has a multiple of 8 rows
@@ -168,10 +168,10 @@ class BertTokenizer:
             texts: N texts, or any iterable of them, which is read as a stream.
             text_pairs: the N second sentences.
             max_length: tokens kept, special ones included; of a pair, the longer text is cut first.
-            when_cut: called with each text, or pair, that has more.
+            when_cut: called with each text or pair that is cut.
 
-        Raises:
-            UserError: something that is no text, or no room for the special tokens.
+            Raises:
+                UserError: an item that is not a text, or no room for the special tokens.
         """
         paired = text_pairs is not None
         room = max_length - (2 + self.separators * paired)
@@ -222,7 +222,7 @@ class BertTokenizer:
         return ids[:kept] if self.truncation_side == "right" else ids[len(ids) - kept :]
 
     def save(self, folder: Path, max_length: int) -> None:
-        """Write tokenizer.json, tokenizer_config.json and, of BERT's own, vocab.txt into `folder`.
+        """Write tokenizer.json, tokenizer_config.json and, for BERT, vocab.txt into `folder`.
 
         Args:
             folder: the checkpoint's.
@@ -266,9 +266,9 @@ class BertTokenizer:
 def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
     """Return how many of a pair's `first` and `second` tokens are kept, `room` in all.
 
-    The longer text is cut first. Of two long ones both keep half, and the second one of two of
-    equal length, or else the longer one, has the odd token. As in `tokenizers`' LongestFirst, which
-    keeps in memory all that it cuts off: every combination of the pieces of both texts.
+    The longer text is cut first. If both are long, each keeps half. An odd token goes to the longer
+    text, or to the second if both have equal length. The result is that of `tokenizers`'
+    LongestFirst, which keeps every combination of the cut pieces of both texts in memory.
     """
     if first + second <= room:
         return first, second
@@ -291,7 +291,7 @@ def _chunks(items: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
 
 
 def check_texts(texts: Sequence[Any], before: int = 0) -> None:
-    """Raise UserError if one of the texts is none; its row is counted from `before`."""
+    """Raise UserError if an item is not a text; its row is counted from `before`."""
     for row, text in enumerate(texts, before):
         if not isinstance(text, str):
             name = type(text).__name__
@@ -497,7 +497,7 @@ def _lower_first(backend: Tokenizer, folder: CheckpointFolder) -> None:
 
 
 def _bert_normalizer(settings: dict[str, Any]) -> BertNormalizer:
-    """Return what prepares texts, by default for an uncased model."""
+    """Return the normalizer of texts, by default for an uncased model."""
     return BertNormalizer(
         clean_text=True,
         handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
@@ -507,7 +507,7 @@ def _bert_normalizer(settings: dict[str, Any]) -> BertNormalizer:
 
 
 def _normalize_as_stated(backend: Tokenizer, settings: dict[str, Any], source: Path) -> None:
-    """Let tokenizer_config.json decide over the normaliser in tokenizer.json, and tell of it.
+    """Replace the normalizer of tokenizer.json by tokenizer_config.json's settings, with a warning.
 
     transformers' BertTokenizer does so, by its defaults where nothing is stated.
     """
@@ -525,7 +525,7 @@ def _normalize_as_stated(backend: Tokenizer, settings: dict[str, Any], source: P
 
 
 def _compare(vocab: Path, pieces: dict[str, int], source: Path) -> None:
-    """Tell of a vocab.txt that holds other pieces than the tokenizer.json beside it."""
+    """Warn if vocab.txt holds other pieces than the tokenizer.json in the same folder."""
     try:
         other = _read_pieces(vocab)
     except CheckpointError as error:
@@ -576,7 +576,7 @@ def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
 
 
 def _check_pieces(ids: dict[str, int], settings: dict[str, Any], vocab: Path) -> None:
-    """Refuse sentencepiece's pieces; tell of cased ones if nothing says how texts are cased."""
+    """Refuse sentencepiece's pieces; warn of cased ones if no file states the casing."""
     marked = sum(piece.startswith("\u2581") for piece in ids)
     if marked > sum(piece.startswith("##") for piece in ids):
         raise CheckpointError(

@@ -15,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def work(options: EncodeOptions) -> None:
-    """Encode; what is heavy loads here."""
+    """Encode; heavy imports happen here."""
     from minbert.encode.folder import encode_files
 
     encode_files(options)

@@ -27,15 +27,15 @@ from runtime.progress import progress
 from runtime.store import FORMATS
 
 MANIFEST = "manifest.json"
-# What may change from one command to the next: where vectors are computed, not which.
+# Options that may change between commands: where vectors are computed, but not their values.
 FREE = ("files", "out", "device", "batch_tokens", "threads", "ray", "workers")
 
 
 def encode_files(options: EncodeOptions) -> None:
-    """Encode all files into the folder, or what an earlier command has not finished.
+    """Encode all files into the folder; continue where an earlier command stopped.
 
     Raises:
-        UserError: something that the options name cannot be used; the message is one line.
+        UserError: an option's file or model cannot be used; the message is one line.
         OSError: the folder cannot be written.
     """
     if num_started() > 1:
@@ -43,8 +43,8 @@ def encode_files(options: EncodeOptions) -> None:
     if format_of(options) == "parquet":
         optional("pyarrow.parquet", "--format parquet")
     _check_files(options)
-    # What the options name is opened before anything is written, so that no mistake leaves a folder
-    # that refuses the right command.
+    # All files and models in the options are opened before anything is written. Otherwise a
+    # mistake would leave a folder that rejects the corrected command.
     if options.ray:  # the workers open it
         find_checkpoint(options.backbone)
         encode = partial(encode_on_ray, options)
@@ -87,7 +87,7 @@ def _check_files(options: EncodeOptions) -> None:
 
 @contextmanager
 def _begun(options: EncodeOptions) -> Iterator[dict[str, Any]]:
-    """Yield the manifest's beginning, which goes again if no shard gets done in the block."""
+    """Yield the initial manifest; it is deleted if no shard is completed in the block."""
     path = options.out / MANIFEST
     is_new = not path.exists()
     manifest = _begin(options)

@@ -24,7 +24,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
 
 @dataclass(frozen=True)
 class EncodeOptions:
-    """What the command line says."""
+    """The options of the command line."""
 
     files: tuple[Path, ...] = option(
         help="input files; their names must differ", flag="files", metavar="FILE", required=True

@@ -1,8 +1,8 @@
 """Shards of texts encoded and kept on disk (`runtime.store`), in this process or on a Ray cluster.
 
 With Ray this process reads the files, and workers with an encoder each encode shards and keep them.
-Only texts travel. Ray tries a shard again whose worker died; folders appear whole, so nothing is
-left of the first attempt. All machines must see this project and the folder under the same paths.
+Only texts are sent. If a worker dies, Ray retries its shard. Folders appear whole, so nothing of
+the first attempt is left. All machines must see this project and the folder under the same paths.
 
 Legend: n texts, H hidden_size.
 """
@@ -30,12 +30,12 @@ from runtime.files import file_digest, texts_digest
 from runtime.store import Work, kept
 
 VECTORS = "vectors"
-# How often a shard is tried again whose worker died: there are texts that take all memory.
+# Retries of a shard whose worker died; limited, since some texts take all memory.
 RETRIES = 3
 
 
 class ShardEncoder:
-    """The encoder of a command line; called with a shard, it leaves its folder."""
+    """The encoder of a command line; each call encodes a shard into its folder."""
 
     def __init__(self, options: EncodeOptions):
         self.options = options
@@ -51,7 +51,7 @@ class ShardEncoder:
         self.fingerprint = self.encoder.fingerprint()
 
     def __call__(self, shard: Shard) -> dict[str, Any]:
-        """Encode a shard unless it is there; return what the manifest says of it.
+        """Encode a shard unless its folder exists; return its entry in the manifest.
 
         Raises:
             CheckpointError: the encoder gives vectors that are not finite.
@@ -59,7 +59,7 @@ class ShardEncoder:
         """
         options, ending = self.options, format_of(self.options)
         file = f"vectors.{ending}"
-        # What changes no number, such as the size of batches or the device's threads, is left out.
+        # Settings that change no number, such as batch size and threads, are left out.
         made_of = {
             "encoder": self.fingerprint,
             "normalize": options.normalize,
@@ -72,7 +72,7 @@ class ShardEncoder:
             write_vectors(work.folder / file, shard.ids, self._vectors(shard.texts))
 
         folder = kept("vectors", made_of, make, options.out / VECTORS, name=shard.name)
-        # What batches of all sizes leave behind would otherwise grow from shard to shard.
+        # Otherwise memory left over from batches of all sizes would grow from shard to shard.
         release_memory()
         return {
             "file": f"{folder.name}/{file}",
@@ -114,7 +114,7 @@ def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
         np.savez(path, id=np.array(ids), vector=vectors)
         return
     parquet, pa = optional("pyarrow.parquet", "--format parquet"), optional("pyarrow", "")
-    # (n, H) end to end is what a column of n lists of H numbers is on disk: no copy.
+    # On disk, a column of n lists of H numbers is the flattened (n, H) array: no copy.
     lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
     table = pa.table({"id": ids, "vector": lists})
     # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
@@ -122,25 +122,25 @@ def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
 
 
 class Worker:
-    """An encoder in a process of Ray's."""
+    """An encoder in a Ray process."""
 
     def __init__(self, options: EncodeOptions):
         self.options = options
         self.encoder: ShardEncoder | None = None
 
     def encode(self, shard: Shard) -> dict[str, Any]:
-        """Do what `ShardEncoder` does; return also which texts were cut."""
+        """Encode as `ShardEncoder` does; also return which texts were cut."""
         # An error in __init__ would look to Ray like a worker that died.
         self.encoder = self.encoder or ShardEncoder(self.options)
         return {**self.encoder(shard), "cut": CUT.take()}
 
 
 def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
-    """Encode shards, one per worker at a time; yield what `ShardEncoder` does, in their order.
+    """Encode shards, one per worker at a time; yield their manifest entries in order.
 
     Raises:
         MachineError: Ray is not installed, has too few processors, or gave up a shard.
-        UserError: what a worker raised.
+        UserError: raised by a worker.
     """
     ray = _connected()
     workers, resources = _share_out(options, ray.cluster_resources())
@@ -151,7 +151,7 @@ def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[d
     threads = resources["num_cpus"]
     options = replace(options, out=options.out.absolute(), backbone=name, threads=threads)
     free = [remote.remote(options) for _ in range(workers)]
-    busy: dict[Any, Any] = {}  # {what will be a result: its worker}
+    busy: dict[Any, Any] = {}  # {future result: its worker}
     results: deque[Any] = deque()  # in order
     try:
         for shard in shards:
@@ -176,7 +176,7 @@ def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[d
 
 
 def _joined(result: dict[str, Any]) -> dict[str, Any]:
-    """Return what a worker says of a shard; the texts that it cut are counted here."""
+    """Return a worker's manifest entry of a shard; count the texts that it cut."""
     CUT.join(result.pop("cut"))
     return result
 

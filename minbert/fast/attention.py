@@ -1,11 +1,11 @@
-"""Attention over packed sequences, fast: in buckets, by length, or by a GPU's own kernel.
+"""Fast attention over packed sequences: in buckets, by length, or by a GPU kernel.
 
-All forms compute what `minbert.attention.attention` does. Encoding on a CPU takes runs of equal
-lengths, a GPU PyTorch's variable-length kernel. Training in bfloat16 on a CPU takes *buckets*: a
+All forms compute what `minbert.attention.attention` does. Encoding on a CPU uses runs of equal
+lengths, a GPU PyTorch's variable-length kernel. Training in bfloat16 on a CPU uses *buckets*: a
 batch of 200 sentences has some 20 lengths. One product per length is a few large and many small
-ones, for each of which oneDNN, PyTorch's library for CPUs, prepares code of its own. In buckets
-lengths are rounded up to the next multiple of WIDTH, which leaves two or three products; what is
-added weighs nothing, since it is masked before the softmax and no gradient comes from it.
+ones, for each of which oneDNN, PyTorch's library for CPUs, generates code. In buckets,
+lengths are rounded up to the next multiple of WIDTH, which leaves two or three products. The
+padding has no effect: it is masked before the softmax and passes no gradient.
 
 Legend: B sequences, T tokens of one (in buckets: of the batch), N heads, D head size, n sequences
 of equal length or of a bucket, L its width, P rows of all buckets: the sum of n * N * L.
@@ -77,7 +77,7 @@ def attention_by_length(
     Callers sort their batches by length, so that runs are long; unsorted batches are only slower.
     All tensors are (total_tokens, N, D).
     """
-    # On CPUs the fused kernel is faster only forward and in float32; else plain products are.
+    # On CPUs the fused kernel is faster only in float32 and without gradient.
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
     plain = trains or query.dtype != torch.float32
     attend = _attend if plain else F.scaled_dot_product_attention
@@ -106,7 +106,7 @@ def attention_by_run(joint: Tensor, lengths: tuple[int, ...]) -> Tensor:
         # Heads first, queries, keys and values in a single copy: (n * N, T, D) each.
         q, k, v = joint[rows].unflatten(0, (n, length)).permute(2, 0, 3, 1, 4).flatten(1, 2)
         scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(q.shape[-1]))
-        # What is added weighs exp(-inf) = 0.
+        # Padding has weight exp(-inf) = 0.
         scores = F.pad(scores, (0, -length % SOFTMAX_ROW), value=-math.inf)
         probs = scores.softmax(dim=-1)[..., :length]  # (n * N, T, T)
         context = torch.bmm(probs, v).unflatten(0, (n, -1))  # (n, N, T, D)
@@ -155,7 +155,7 @@ class Bucket:
     start: int
     end: int
     shape: tuple[int, int, int]  # n, N, L
-    bias: Tensor  # (n, 1, 1, L): 0 for keys, -inf for what is added to them
+    bias: Tensor  # (n, 1, 1, L): 0 for keys, -inf for padding
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Layout:
     buckets: tuple[Bucket, ...]
     inward: Tensor  # (3P,) rows of (T, 3, N) that queries, keys and values are taken from
     outward: Tensor  # (TN,) rows of P that the tokens' contexts are taken from
-    inward_gradient: Tensor  # (P,) rows of (T, N), or TN, a row of zeros, for what is added
+    inward_gradient: Tensor  # (P,) rows of (T, N); padding: TN, a row of zeros
     outward_gradient: Tensor  # (3TN,) rows of (3, P)
 
 
@@ -193,7 +193,7 @@ class _Bucketed(torch.autograd.Function):
             scores = torch.bmm(q, k.transpose(1, 2))  # (nN, L, L)
             scores.view(*bucket.shape, -1).add_(bucket.bias)
             probs = scores.softmax(dim=-1)
-            # With the mask's scale, so that forward and backward pass multiply by it and no more.
+            # The mask includes the scale: both passes need only one multiplication.
             mask = scaled_mask(probs, dropout_prob) if dropout_prob else None
             dropped = probs if mask is None else probs * mask
             torch.bmm(dropped, v, out=_piece(context, bucket))
@@ -211,7 +211,7 @@ class _Bucketed(torch.autograd.Function):
         tokens, heads, size = gradients[0].shape
         layout: Layout = ctx.layout
         padded, *kept = ctx.saved_tensors
-        # One more row, of zeros: what was added to a bucket passes no gradient on.
+        # One more row, of zeros: the padding of a bucket passes no gradient.
         read = gradients[0].reshape(-1, size)[: len(layout.outward)]
         rows = F.pad(read, (0, 0, 0, 1))  # (TN + 1, D)
         d_context = rows.index_select(0, layout.inward_gradient)  # (P, D)

@@ -20,11 +20,11 @@ def dropout(x: Tensor, probability: float) -> Tensor:
 
 
 def scaled_mask(x: Tensor, probability: float) -> Tensor:
-    """Return what dropout multiplies x by: 0 with this probability, else 1 / (1 - p)."""
+    """Return the factors of x in dropout: 0 with this probability, else 1 / (1 - p)."""
     # Four 16-bit numbers from every 64-bit draw, uniform over [-32768, 32767].
     words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
-    # Compared right into numbers: a tensor of truth values would be cast in a slow pass of its own.
+    # The comparison writes numbers; casting a boolean tensor would take another slow pass.
     mask = torch.empty(x.shape, dtype=x.dtype)
     torch.ge(draws, round(probability * 65536) - 32768, out=mask)
     # One product does both: 0 where dropped, 1 / (1 - p) elsewhere.

@@ -61,19 +61,19 @@ def check_int8(device: torch.device) -> int:
 
 
 class Int8Weights:
-    """One or more layers' weights in int8, in oneDNN's layout; stands where KeptWeights does.
+    """Weights of one or more layers in int8, in oneDNN's layout; replaces KeptWeights.
 
-    A state x is the byte round(x * column / scale) + zero, with what smoothing multiplies its
-    column by.
+    A state x is stored as the byte round(x * column / scale) + zero, where `column` is the
+    smoothing factor of its column.
     """
 
     def __init__(
         self,
         layers: Sequence[nn.Linear],  # their weights stand side by side in one matrix
-        states: Tensor,  # (rows, in_features) float32, what the product reads
+        states: Tensor,  # (rows, in_features) float32, input of the product
         dtype: torch.dtype,  # of its result
         largest_byte: int,  # of a weight: WIDE or NARROW
-        reads_bytes: bool = False,  # whether it is another's `into`
+        reads_bytes: bool = False,  # whether it is the `into` of another product
         into: "Int8Weights | None" = None,  # for which the GELU's results are written as bytes
     ):
         # (out_features, in_features): of queries, keys and values (3H, H).
@@ -102,11 +102,12 @@ class Int8Weights:
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
         """Return (..., out_features) in `dtype`, after the exact (erf) GELU if asked for.
 
-        Bytes come in from the product before, and go out with a GELU and `into`.
+        The input is bytes if the previous product wrote them. With a GELU and `into`, the output
+        is bytes.
         """
         if x.dtype != torch.uint8:
-            # Cutting off what follows the point rounds, as half a step has been added. By way of
-            # 16-bit numbers PyTorch takes half the time.
+            # Truncation rounds here, as half a step has been added. Converting through 16-bit
+            # integers halves PyTorch's time.
             x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255)
             x = x.to(torch.int16).to(torch.uint8)
         # oneDNN sums products of bytes in 32-bit integers, and scales the sums back:
@@ -152,8 +153,8 @@ class Int8:
     def kept(
         self, model: BertModel, tokenizer: BertTokenizer, dtype: torch.dtype
     ) -> Iterator[None]:
-        """Let all products of the model be in int8 for the block, which reads without gradient."""
-        # Their bits decide, as in `kept_weights`; all of them decide the ranges.
+        """Compute all products of the model in int8 inside the block, without gradient."""
+        # Bits are compared, as in `kept_weights`; all parameters affect the ranges.
         hashes = [row_hashes(x.reshape(len(x), -1)) for x in model.parameters()]
         known = len(hashes) == len(self.hashes)
         if not known or not all(map(torch.equal, hashes, self.hashes)):
@@ -169,7 +170,7 @@ def quantised(
     model: BertModel, batch: PackedBatch, dtype: torch.dtype, largest_byte: int
 ) -> list[Int8Weights]:
     """Return weights in int8 for all `keepers` of a model, with ranges from a batch's states."""
-    # One pass in float32 shows what every product reads; its smallest and largest numbers count.
+    # One pass in float32 records the input of every product; its extremes set the range.
     modules = keepers(model)
     observed = {keeper: Observed(keeper.kept_layers()) for keeper in modules}
     with multiplying_by(modules, list(observed.values())):
@@ -180,7 +181,7 @@ def quantised(
         for layer in model.modules()
         if isinstance(layer, BertLayer) and isinstance(layer.intermediate, Intermediate)
     }
-    # Those that read bytes come first: their scale must be known to who writes them.
+    # Products that read bytes come first: the product that writes the bytes needs their scale.
     weights: dict[nn.Module, Int8Weights] = {}
     reading_bytes = set(next_ones.values())
     for keeper in sorted(modules, key=lambda keeper: keeper not in reading_bytes):

@@ -1,4 +1,4 @@
-"""Linear layers that encode in bfloat16 on a CPU with weights in the CPU's own layout.
+"""Linear layers for encoding in bfloat16 on a CPU, with weights in the CPU's layout.
 
 An encoder that does not change multiplies by the same matrices over and over. Under autocast each
 product first casts its matrix to bfloat16, and oneDNN, PyTorch's library for CPUs, reorders it for
@@ -25,7 +25,7 @@ NO_ACTIVATION: Activation = ("none", [], "")
 
 
 class Product(Protocol):
-    """What multiplies by kept weights: `KeptWeights`, or those of `minbert.fast.int8`."""
+    """A product with kept weights: `KeptWeights`, or that of `minbert.fast.int8`."""
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor: ...
 
@@ -38,7 +38,7 @@ class Keeper(nn.Module):
 
     def kept_layers(self) -> tuple[nn.Linear, ...]:
         """Return the layers whose weights are kept, side by side in one matrix."""
-        # Every kind of keeper says its own.
+        # Every subclass returns its layers.
         raise NotImplementedError
 
     def train(self, mode: bool = True) -> Self:
@@ -66,7 +66,7 @@ class Linear(Keeper, nn.Linear):
 
 
 class Intermediate(BertIntermediate):
-    """The feed-forward network's wide side, GELU included in the product by kept weights."""
+    """The first feed-forward layer; the product with kept weights includes the GELU."""
 
     def forward(self, hidden_states: Tensor) -> Tensor:
         kept = getattr(self.dense, "kept", None)
@@ -80,7 +80,7 @@ class Residual(BertResidual):
         kept = getattr(self.dense, "kept", None)
         if kept is None or self.training:
             return super().forward(update, residual)
-        # The norm's mean and variance are float32's; only what it reads and writes is bfloat16.
+        # The norm's mean and variance are computed in float32; input and output are bfloat16.
         return self.LayerNorm(kept(update).add_(residual))
 
 
@@ -101,7 +101,7 @@ class KeptWeights:
             self.row_hashes = [row_hashes(layer.weight) for layer in layers]
 
     def are_of(self, *layers: nn.Linear) -> bool:
-        """Return whether the layers still hold the numbers that these are copies of."""
+        """Return whether the weights of the layers are unchanged since they were copied."""
         biases = biases_of(layers)
         if biases is None or self.bias is None:
             same_biases = biases is self.bias
@@ -126,9 +126,9 @@ def kept_weights(
 ) -> Iterator[None]:
     """Keep the weights of all `keepers` for the block, where that makes products faster.
 
-    Copies from an earlier block are reused if the weights are unchanged. Their bits decide, not
-    version counters, which a write through `.data` or by a fused optimizer leaves alone: no write,
-    whoever makes it, leaves the copies stale.
+    Copies from an earlier block are reused if the weights are unchanged. All bits are compared.
+    Version counters would not suffice: a write through `.data` or by a fused optimizer does not
+    change them, and would leave stale copies.
     """
     modules = keepers(model) if multiplies_fast(device, dtype) else []
     copies = [
@@ -140,7 +140,7 @@ def kept_weights(
 
 
 def _current(keeper: Keeper) -> KeptWeights:
-    """Return copies of the weights as they are, those of an earlier block if they fit."""
+    """Return copies of the current weights; reuse those of an earlier block if unchanged."""
     layers = keeper.kept_layers()
     if keeper.spare is None or not keeper.spare.are_of(*layers):
         keeper.spare = KeptWeights(*layers)
@@ -148,7 +148,7 @@ def _current(keeper: Keeper) -> KeptWeights:
 
 
 def keepers(model: nn.Module) -> list[Keeper]:
-    """Return the modules of a model that keep weights: not those whose weights others keep."""
+    """Return the modules that keep weights, except layers whose weights another module keeps."""
     modules = [module for module in model.modules() if isinstance(module, Keeper)]
     inside = {layer for keeper in modules for layer in keeper.kept_layers() if layer is not keeper}
     return [keeper for keeper in modules if keeper not in inside]

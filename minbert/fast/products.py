@@ -1,4 +1,4 @@
-"""Training in bfloat16 on a CPU: its matrix products, and how many rows they have.
+"""Matrix products for training in bfloat16 on a CPU, and their numbers of rows.
 
 Autocast computes a product with bias in two passes, and its gradients in whatever order of the
 factors follows from the forward pass. oneDNN, PyTorch's library for CPUs, writes code for every new
@@ -6,10 +6,10 @@ shape, and batches differ in their tokens from step to step. Here the bias is ad
 product, the weight's gradient is computed in the faster order, and batches are rounded up to a
 multiple of ROWS, so that a few shapes recur.
 
-Where no other of the last layer's states is read than those of [CLS], that layer works at [CLS]
-alone, also in encoding: attention there needs the keys and values of all tokens, but all that
-follows works on each token by itself. Of mini's four layers most of one is saved, of bert-base's
-twelve a fifteenth of the work.
+If only the [CLS] states of the last layer are read, that layer computes no others, also when
+encoding. Its attention needs the keys and values of all tokens, but the operations after it work
+on each token separately. This saves most of one of mini's four layers, and a fifteenth of the work
+of bert-base's twelve.
 """
 
 from typing import Any
@@ -68,11 +68,11 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
-    """Casts each factor once; its gradients have the types of what they are gradients of."""
+    """Casts each factor once; each gradient has the type of its input."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        # Each is cast once and kept as cast, for the backward pass multiplies the same numbers.
+        # The cast factors are kept, since the backward pass multiplies the same numbers.
         ctx.dtype = x.dtype
         x, weight = x.bfloat16(), weight.bfloat16()
         ctx.save_for_backward(x, weight)
@@ -97,14 +97,14 @@ def _weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
     """Return dY^T X, (out, in), from (rows, in) and (rows, out), in the faster order of the two."""
     if x.shape[1] > gradient.shape[1]:
         return gradient.T @ x
-    # Turned in bfloat16 and cast afterwards: one pass for both takes twice as long.
+    # Transpose in bfloat16, then cast: doing both in one pass takes twice as long.
     return (x.T @ gradient).T.contiguous()
 
 
 def first_tokens_suffice(model: BertModel, batch: PackedBatch, pooling: str) -> bool:
-    """Return whether the last layer is read at [CLS] only and may work there alone, on a CPU.
+    """Return whether the last layer may compute only the [CLS] states, on a CPU.
 
-    It does in training in bfloat16, and in encoding without it: in float32, and in int8 of AVX2.
+    It does when training in bfloat16, and when encoding in float32 or in int8 with AVX2.
     """
     read = pooling == "cls_before_pooler" or (pooling == "cls" and model.pooler is not None)
     on_cpu = batch.input_ids.device.type == "cpu"

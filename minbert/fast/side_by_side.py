@@ -1,7 +1,7 @@
-"""Batches of encoding side by side: on two cores two batches, each computed by one of them.
+"""Encodes batches in parallel: on two cores, two batches, each computed by one core.
 
 Threads that share the products of one batch wait for each other hundreds of times per batch, and
-what lies between the products gains little from a second one. Batches know nothing of each other.
+the operations between the products gain little from a second thread. Batches are independent.
 """
 
 import os
@@ -21,8 +21,9 @@ from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
 AT_ONCE = 8
 # From this hidden size on, products are large enough to be shared, and a batch needs much memory.
 WIDE = 768
-# Tokens of a batch beside others. The C library (glibc) keeps freed memory in pieces of 64 MB for
-# every thread but the first, and gives all but one of them back: a batch's arrays must fit in one.
+# Tokens of a batch that runs in parallel with others. The C library (glibc) keeps freed memory in
+# pieces of 64 MB for every thread but the first, and gives all but one of them back. The arrays of
+# a batch must fit in one piece.
 APART_TOKENS = 2048
 FEWEST_TOKENS = 512  # of a batch that is made smaller so that another core has one, too
 
@@ -41,7 +42,7 @@ def batches_for_cores(lengths: np.ndarray, batch_tokens: int, at_once: int) -> l
     if at_once > 1 and len(lengths):
         tokens = int(lengths.sum())
         batches = at_once * -(-tokens // (at_once * APART_TOKENS))
-        # With room for one sequence more, no few tokens are left over for one batch more.
+        # Room for one more sequence avoids a small leftover batch.
         fair = tokens // batches + int(lengths.max())
         batch_tokens = min(batch_tokens, max(FEWEST_TOKENS, fair))
     return list(batches_by_tokens(lengths, batch_tokens))
@@ -53,9 +54,9 @@ def embed_batches(
     embed: Callable[[PackedBatch], Tensor],
     at_once: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield every batch's rows and what `embed` makes of them, (B, ...) each, without gradient.
+    """Yield every batch's rows and their result of `embed`, (B, ...), without gradient.
 
-    After an error in `embed`, batches that were not begun are left.
+    After an error in `embed`, no further batch is started.
     """
     threads = torch.get_num_threads()
     at_once = max(1, min(at_once, len(batches)))
@@ -87,7 +88,7 @@ def _kept_threads(number: int) -> ThreadPoolExecutor:
     """Return threads that live as long as the process.
 
     A thread that ends gives MKL's memory back under a lock of MKL. A process forked at that moment
-    gets the lock as it is, and its first product would wait for good.
+    inherits the held lock, and its first product would wait forever.
     """
     return ThreadPoolExecutor(number, thread_name_prefix="embed_batches")
 

@@ -187,7 +187,7 @@ class Pretrainer:
         return logits, labels[positions].to(self.device)
 
     def _check(self, losses: list[float], seconds: float) -> None:
-        """Validate, note and print what was found, and save the state."""
+        """Validate, record and print the scores, and save the state."""
         record: dict[str, Any] = {"step": self.step, "loss": float(np.mean(losses))}
         record |= self.evaluate()
         record["tokens_per_second"] = round(len(losses) * self.config.tokens_per_step / seconds)

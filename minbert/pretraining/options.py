@@ -34,7 +34,7 @@ class PretrainConfig:
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0
     valid_rows: int = 512
-    init: str = FRESH  # what the weights start from
+    init: str = FRESH  # initial weights
 
     @property
     def tokens_per_step(self) -> int:
@@ -43,7 +43,7 @@ class PretrainConfig:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The shape of a new model; a checkpoint has its own."""
+    """The shape of a new model; a loaded checkpoint keeps its shape."""
 
     vocab_size: int = option(8192, "pieces of a new model's vocabulary", least=6, most=1e6)
     num_hidden_layers: int = option(4, "layers of a new model", flag="--layers", least=1, most=1000)

@@ -32,7 +32,7 @@ def run(options: PretrainOptions) -> None:
     """Run the steps: corpus, vocabulary, model, training, checkpoint.
 
     Raises:
-        UserError: something that the options name cannot be used, or a state is in the way.
+        UserError: an option's file or model cannot be used, or a saved state is in the way.
     """
     if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
