@@ -9,12 +9,12 @@ from runtime.options import option
 
 MOST = 1e12
 POSITIVES = ("same", "next", "next3", "crop", "delete", "delete-one", "synonym", "mlm", "crop+mlm")
-SHARED = ("crop", "delete", "mlm", "crop+mlm")  # those that take a share of the words
+SHARED = ("crop", "delete", "mlm", "crop+mlm")  # these take a share of the words
 
 
 @dataclass(frozen=True)
 class SimCSEConfig:
-    """One contrastive run; the defaults are those that all recipes share."""
+    """The settings of one contrastive run; the defaults are common to all recipes."""
 
     symmetric: bool = option(False, "symmetric loss (NT-Xent), with both views as anchors")
     # Stops early; the schedule ends there too.
@@ -60,7 +60,7 @@ class SimCSEConfig:
         least=1,
         most=MOST,
     )
-    # Part of the settings, and so of the tuned folder's name: a curve belongs to a tuning.
+    # A setting, so it is part of the tuned folder's name: a curve belongs to one tuning run.
     geometry_steps: int | None = option(
         None,
         "contrastive steps between two points of the curves of alignment and uniformity in "
@@ -89,7 +89,7 @@ class SimCSEConfig:
         least=1e-12,
         most=MOST,
     )
-    # The tuned checkpoint's config.json keeps the backbone's own rates, for whatever tunes it next.
+    # The tuned checkpoint's config.json keeps the backbone's rates for later tuning.
     dropout: float | None = option(
         None,
         "dropout of the encoder in the contrastive stage, hidden and attention (default: as "
@@ -117,7 +117,7 @@ class SimCSEConfig:
         least=0,
         most=0.9,
     )
-    # For the same sentence twice only: texts of other lengths have other masks.
+    # Only for the same sentence twice: texts of different lengths have different masks.
     fixed_mask: bool = option(
         False,
         "one dropout mask for both views of a sentence, which are then equal",
@@ -136,7 +136,7 @@ class SimCSEConfig:
         least=0,
         most=MOST,
     )
-    pooling: str | None = None  # None: what minbert.pooling.choose_pooling makes of the backbone
+    pooling: str | None = None  # None: chosen by minbert.pooling.choose_pooling
     mlp: str = option(
         "always",
         "the MLP over [CLS]: in training only and then dropped, always, or never",
@@ -160,7 +160,7 @@ SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)
 UNSUP_QUICK = replace(UNSUP, learning_rate=1e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10)
 # Triplets improve the encoder to the last step. More dev checks would only take time.
 SUP_QUICK = SimCSEConfig(learning_rate=5e-4, warmup_ratio=0.1, max_steps=40, eval_steps=20)
-# Learning from a teacher is regression: no dropout, high rates. Nothing of it is the papers'.
+# Learning from a teacher is regression: no dropout, high rates. No paper states these values.
 TEACHER = SimCSEConfig(
     mlp="training",
     batch_size=128,

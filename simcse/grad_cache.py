@@ -23,7 +23,7 @@ class Chunk:
     """Sequences that are encoded together."""
 
     batch: PackedBatch
-    first: bool  # of the first view, where that has an encoder of its own
+    first: bool  # of the first view, if that has a separate encoder
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -35,7 +35,7 @@ def cut(
     """Pack `rows` of the sequences, longest first; return the chunks, and that order of `rows`.
 
     Sorted by length, equal lengths are neighbours, which attention needs to be fast. The first
-    `num_first` of the rows have an encoder of their own; no chunk holds rows of two encoders.
+    `num_first` rows have a separate encoder; no chunk holds rows of two encoders.
     """
     lengths = sequences.lengths[rows]
     budget = chunk_tokens or int(lengths.sum())
@@ -64,7 +64,7 @@ def backward(
         embed: chunk of n sequences -> (n, H).
         chunks: one or more.
         objective: all embeddings, in the order of the chunks -> a scalar loss, and another number.
-        at_once: the chunks fit into memory together, and are several for another reason.
+        at_once: all chunks fit into memory together; they are separate for another reason.
 
     Returns:
         The loss without gradient, and the other number.
@@ -73,7 +73,7 @@ def backward(
         loss, other = objective(torch.cat([embed(chunk) for chunk in chunks]))
         loss.backward()
         return loss.detach(), other
-    # First pass: the embeddings alone. The generators' states are kept to repeat the dropout.
+    # First pass: only the embeddings. The generators' states are kept to repeat the dropout.
     states, parts = [], []
     with torch.no_grad():
         for chunk in chunks:

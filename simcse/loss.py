@@ -1,4 +1,4 @@
-"""The contrastive objectives of SimCSE, and that of a distillation, on tensors only.
+"""The contrastive losses of SimCSE and the distillation loss, as functions of tensors.
 
 Legend: B examples, H hidden_size, D that of a teacher. sim(u, v) is the cosine, tau the
 temperature.
@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# In the loss of a distillation, of the first part against the second.
+# Weight of the first part of the distillation loss relative to the second.
 DIRECTION_WEIGHT = 2.0
 
-# Rows of (A, H) and of (B, H) -> how similar each is to each, (A, B).
+# Rows of (A, H) and of (B, H) -> similarity of every two, (A, B).
 Similarity = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -23,7 +23,7 @@ def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
 
 
 def dot_matrix(left: Tensor, right: Tensor) -> Tensor:
-    """Return all dot products, which an encoder can also raise by longer vectors alone."""
+    """Return all dot products; an encoder can also increase these by making vectors longer."""
     return left @ right.T
 
 
@@ -47,22 +47,23 @@ def info_nce(
         anchors, positives: (B, H), of any length; row i of one belongs to row i of the other.
         hard_negatives: (B, H) or None.
         temperature: positive; 0.05 in SimCSE (table D.1).
-        hard_negative_logit: added to each anchor's *own* hard negative: the logarithm of the
-            weight alpha of equation (8), 0 for weight 1.
-        texts: (V, B) integers, equal where the texts of anchors, positives and hard negatives are;
-            what says the same is then no negative (`without_repeats`). None: as in the paper.
+        hard_negative_logit: added to the logit of each anchor's hard negative, not to those of
+            other anchors: the logarithm of the weight alpha of equation (8), 0 for weight 1.
+        texts: (V, B) integers, equal where the texts of anchors, positives and hard negatives are
+            equal. Equal texts are not negatives of each other (`without_repeats`). None: as in the
+            paper.
         similarity: sim; the paper compares the cosine with `dot_matrix` at temperature 1 (table
             D.1, column "N/A").
 
     Returns:
         Scalar.
     """
-    # Row i: anchor i against all positives. Its own is on the diagonal, the others are its
-    # in-batch negatives.
+    # Row i: anchor i against all positives. Its positive is on the diagonal, the others are
+    # its in-batch negatives.
     logits = similarity(anchors, positives) / temperature  # (B, B)
     if hard_negatives is not None:
         # The hard negatives of all examples are B more columns; alpha exp(s) = exp(s + log alpha)
-        # weights those on the diagonal, the anchors' own.
+        # weights those on the diagonal, which belong to the anchors.
         against = similarity(anchors, hard_negatives) / temperature  # (B, B)
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
@@ -101,10 +102,10 @@ def nt_xent(
 
 
 def without_repeats(logits: Tensor, answers: Tensor, texts: Tensor | None) -> Tensor:
-    """Return logits with -inf where a candidate's text is that of the row, or of its answer.
+    """Return logits with -inf where a candidate has the text of the row or of its positive.
 
-    As a negative it would push away what the answer pulls near. Vectors do not tell, as dropout
-    makes those of one text differ.
+    As a negative it would act against the positive. Texts are compared, not vectors, since dropout
+    gives one text different vectors.
 
     Args:
         logits: (A, C).
@@ -125,7 +126,7 @@ def in_batch_accuracy(
     texts: Tensor | None = None,
     similarity: Similarity = cosine_matrix,
 ) -> Tensor:
-    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each.
+    """Return the share of anchors whose nearest candidate is their positive; V views, (B, H) each.
 
     `texts` and `similarity` as for `info_nce`.
     """
@@ -140,26 +141,27 @@ def distillation_loss(
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss, and the share of sentences with the teacher's nearest neighbour.
 
-    Two parts. An embedding s, mapped to m, must point where the teacher's t points (Reimers and
+    The loss has two parts. First, an embedding s, mapped to m, must have the direction of the
+    teacher's embedding t (Reimers and
     Gurevych 2020, "Making Monolingual Sentence Embeddings Multilingual using Knowledge
-    Distillation", whose form is the squared error of m). And the other sentences of the batch must
-    be as similar to it as they are for the teacher: a divergence of two distributions (relational
-    distillation; of contrastive encoders, Gao et al. 2023, "DistilCSE").
+    Distillation", who use the squared error of m). Second, its similarities to the other sentences
+    of the batch must be those of the teacher: a divergence of two distributions (relational
+    distillation; for contrastive encoders, Gao et al. 2023, "DistilCSE").
 
     l_i = 2 (1 - sim(m_i, t_i)) + sum_j p_ij log(p_ij / q_ij),  j over the others,
     p_ij = exp(sim(t_i, t_j)/tau) / sum_k exp(sim(t_i, t_k)/tau),  q_ij likewise from s
 
     Args:
-        embeddings: (B, H). Not mapped: the map is dropped, these are compared.
+        embeddings: (B, H), not mapped. They are compared, since the map is dropped after training.
         mapped: (B, D).
         targets: (B, D), of any length.
         temperature: tau, positive.
     """
     direction = 1 - F.cosine_similarity(mapped, targets)  # (B,)
-    # The last batch of an epoch may hold one sentence, which has no others.
+    # The last batch of an epoch may hold a single sentence.
     if len(targets) == 1:
         return DIRECTION_WEIGHT * direction.mean(), direction.new_ones(())
-    # A sentence is no neighbour of itself: the diagonal goes.
+    # A sentence is not a neighbour of itself: remove the diagonal.
     others = ~torch.eye(len(targets), dtype=torch.bool, device=targets.device)
     student, teacher = (
         (cosine_matrix(vectors, vectors) / temperature)[others].unflatten(0, (len(targets), -1))

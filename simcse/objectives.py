@@ -1,7 +1,7 @@
-"""The contrastive objectives as a table: which texts, as which views, embedded and compared how.
+"""A table of the contrastive objectives: their texts, views, embeddings and comparison.
 
-A new objective is one entry here and its recipes in `config.PRESETS`; `baselines.objectives` adds
-entries whose form is another than SimCSE's.
+A new objective needs one entry here and its recipes in `config.PRESETS`. `baselines.objectives`
+adds entries of other forms than SimCSE's.
 Legend: B examples, V views of each, n sequences, H hidden_size.
 """
 
@@ -51,14 +51,14 @@ def contrastive_loss(
 
 
 def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Module:
-    """Set the encoder's pooling for training; return what the trainer puts on top of it.
+    """Set the encoder's pooling for training; return the module that the trainer puts on top of it.
 
     SimCSE's MLP over [CLS] is a fresh dense + tanh (Gao et al. 2021, section 6.3, "pooler"): it
     starts from random weights, not from BERT's next-sentence pooler. Supervised models keep it, so
     it *becomes* the encoder's pooler; unsupervised ones drop it after training (`mlp`).
 
-    An encoder whose pooling is followed by steps of its own keeps both; its weights change, those
-    of the steps do not.
+    An encoder with steps after its pooling keeps pooling and steps; its weights change, those of
+    the steps do not.
     """
     if len(encoder.steps) and config.pooling in (None, encoder.pooling):
         return nn.Identity()
@@ -72,7 +72,7 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
     fresh.apply(encoder.model.init_weights)
     fresh.to(encoder.device)
     if config.mlp == "training":
-        # The encoder learns to give a good [CLS]; what is on top of it is discarded.
+        # The encoder learns a good [CLS] state; the MLP on top of it is discarded.
         encoder.pool_by("cls_before_pooler")
         return fresh
     # Here it stays, under its name in checkpoints.
@@ -84,8 +84,8 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
 class Siamese(nn.Module):
     """SimCSE's form of an objective: one encoder embeds all views, and a loss compares them.
 
-    Other forms derive from it. Their submodules are trained with the encoder; what is kept
-    afterwards is `reader`.
+    Other forms are subclasses. Their submodules are trained with the encoder; only `reader` is
+    kept afterwards.
 
     Attributes:
         two_encoders: whether the first view is embedded by another encoder than the others.
@@ -97,7 +97,7 @@ class Siamese(nn.Module):
 
     def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
         super().__init__()
-        # No module, so its weights are not counted among those of the form.
+        # SentenceEncoder is not an nn.Module, so its weights do not count as weights of the form.
         self.encoder, self.config = encoder, config
         self.projection = attach_projection(encoder, config)
 
@@ -106,21 +106,21 @@ class Siamese(nn.Module):
         """Raise TrainingError for data that this form cannot learn from with these settings."""
         if config.symmetric and not cls.in_batch:
             raise TrainingError("--symmetric is for losses with in-batch negatives; leave it out")
-        # The symmetric loss is written for cosines alone.
+        # The symmetric loss is only defined for cosines.
         if config.similarity == "dot" and (config.symmetric or not cls.in_batch):
             raise TrainingError("--similarity dot is for SimCSE's plain loss; leave one out")
         if config.fixed_mask and (cls.two_encoders or not data.same_twice):
             raise TrainingError(
                 "--fixed-mask requires one encoder and --positive same; leave it out"
             )
-        # Without any negative the loss is 0, whatever the encoder does; a hard one would do.
+        # Without any negative the loss is always 0; hard negatives would suffice.
         alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
         if cls.in_batch and alone:
             raise TrainingError(too_few(config, "negatives"))
 
     def embed(self, batch: PackedBatch, first: bool) -> Tensor:
         """Return the embeddings of a batch, (n, H), with gradient; `first`: of the first view."""
-        # Pooled, and through the MLP where training has one of its own.
+        # Pooled, then through the MLP if training has one.
         embeddings: Tensor = self.projection(self.encoder.embed(batch))
         return embeddings
 
@@ -130,12 +130,12 @@ class Siamese(nn.Module):
         """Return the loss and an accuracy of a whole batch.
 
         Args:
-            views: what `embed` made of each of the V views, (B, H) each.
+            views: the result of `embed` for each of the V views, (B, H) each.
             labels: (B,) int64, None for data without.
             texts: (V, B) int64, equal for equal texts, which are then no negatives; None to let
                 them be.
         """
-        # Labels are for other forms: here a view's partner is the answer.
+        # Only other forms use labels: here a view's partner is the answer.
         similarity = dot_matrix if self.config.similarity == "dot" else cosine_matrix
         accuracy = in_batch_accuracy(views, texts, similarity)
         return contrastive_loss(views, self.config, texts), accuracy
@@ -147,12 +147,12 @@ class Siamese(nn.Module):
 
     @property
     def kept(self) -> nn.Module:
-        """Return the module whose best state is kept: all that `reader` computes with."""
+        """Return the module whose best state is kept: everything that `reader` uses."""
         return self.encoder.model
 
     @property
     def reader(self) -> SentenceEncoder:
-        return self.encoder  # what embeds sentences once this is trained
+        return self.encoder  # embeds sentences after training
 
 
 class Distillation(Siamese):
@@ -166,7 +166,7 @@ class Distillation(Siamese):
 
     @classmethod
     def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
-        """Raise TrainingError, besides what every form does, for batches of one sentence."""
+        """Raise TrainingError as every form does, and for batches of one sentence."""
         super().check(config, data)
         if min(config.batch_size, len(data)) == 1:
             raise TrainingError(too_few(config, "other sentences"))
@@ -187,7 +187,7 @@ class Distillation(Siamese):
 
 
 def too_few(config: SimCSEConfig, lacking: str) -> str:
-    """Return what a batch of one example lacks, and the remedy: the flag's or the file's."""
+    """Return a message: what a batch of one example lacks, and the flag or file to change."""
     if config.batch_size == 1:
         return f"--simcse-batch-size 1 leaves a batch without {lacking}; use 2 or more"
     return (
@@ -204,7 +204,7 @@ class Objective:
     """One entry of the table."""
 
     name: str  # as on the command line
-    source: str  # the data: a name of data.sources, or that of a file that the user brings
+    source: str  # the data: a name of data.sources, or of the user's file
     read: Callable[[Path], Iterator[Any]]  # a file -> its examples, as a stream
     # Examples, tokenizer, max_length, seen -> token ids, and which rows belong together.
     views: Callable[..., ContrastiveData]
@@ -226,7 +226,7 @@ OBJECTIVES = {
 }
 
 
-# Learning from a teacher, on the sentences that unsup reads, while it is not open.
+# Learning from a teacher that is not open yet, on the sentences that unsup reads.
 TEACHER = Objective("teacher", "wiki1m", iter_sentences, single, partial(Distillation, width=0))
 
 

@@ -1,7 +1,7 @@
-"""Second views made of words: what SimCSE's dropout is compared with (Gao et al. 2021, 3 and 4).
+"""Second views by data augmentation, for comparison with dropout (Gao et al. 2021, 3 and 4).
 
-Tables 1 and 2: crops, deletions, synonyms, the next sentence, and tokens that a masked language
-model puts in the place of others. Dropout comes on top of each of them.
+Tables 1 and 2: crops, deletions, synonyms, the next sentence, and tokens replaced by a masked
+language model. Dropout is applied in addition to each of them.
 Legend: N sequences, M masked positions, V vocab_size.
 """
 
@@ -30,15 +30,15 @@ from simcse.views import ContrastiveData
 
 logger = logging.getLogger(__name__)
 
-# Positives are part of the data: drawn once, so that a stopped and resumed run, and all runs of a
-# series of seeds, meet the same.
+# Positives are part of the data: they are drawn once, and are the same in a resumed run and for
+# all seeds.
 SEED = 0
-# The share of words that is cut off or deleted, where none is asked for (table 1's first columns).
+# The default share of words that is cut off or deleted (first columns of table 1).
 SHARE = 0.1
-# The same of tokens that are masked: as in BERT's own training; the paper's share, too.
+# The default share of masked tokens, as in BERT's training and in the paper.
 TOKEN_SHARE = 0.15
 SUCCESSORS = {"next": 1, "next3": 3}
-# Put around a synonym again: quotes and brackets before a word, marks of punctuation behind.
+# Kept around a synonym: quotes and brackets before a word, punctuation after it.
 MARKS = "\"'([{.,;:!?)]}"
 SYNONYMS = "synonyms.txt"  # on each line a word and its synonyms, separated by tabs
 
@@ -50,7 +50,7 @@ def iter_pairs(path: Path, positive: str, share: float | None = None) -> Iterato
 
     Args:
         path: one sentence per line, a blank line between documents.
-        positive: a value of SimCSEConfig.positive; what `mlm` is to replace is yet as it was.
+        positive: a value of SimCSEConfig.positive; `mlm` replaces its tokens later.
         share: SimCSEConfig.positive_share.
 
     Raises:
@@ -93,7 +93,7 @@ def following(lines: Iterable[str], most: int, draw: Random) -> Iterator[Triplet
 
 
 def changed(sentences: Iterable[str], change: Change, draw: Random, name: str) -> Iterator[Triplet]:
-    """Yield each sentence with what a change makes of its words; say how many it left alone."""
+    """Yield each sentence with its changed copy; print how many are unchanged."""
     count = same = 0
     for sentence in sentences:
         words = sentence.split()
@@ -107,7 +107,7 @@ def changed(sentences: Iterable[str], change: Change, draw: Random, name: str) -
 
 
 def crop(words: list[str], draw: Random, share: float) -> list[str]:
-    """Return a span of the words, without this share of them; where it begins is drawn."""
+    """Return a span of the words, without this share of them; its start is random."""
     size = len(words) - _count(words, draw, share)
     begin = draw.randrange(len(words) - size + 1)
     return words[begin : begin + size]
@@ -127,7 +127,7 @@ def delete_one(words: list[str], draw: Random) -> list[str]:
 def synonyms() -> dict[str, tuple[str, ...]]:
     """Return the synonyms of each word, whichever of its senses they are of.
 
-    The list is the project's own and small.
+    The list belongs to this project and is small.
     """
     rows = (line.rstrip("\n").split("\t") for _, line in numbered_lines(BUNDLED / SYNONYMS))
     return {word: tuple(others) for word, *others in rows}
@@ -149,8 +149,8 @@ def replace_by_synonym(words: list[str], draw: Random) -> list[str]:
 
 
 def _count(words: list[str], draw: Random, share: float) -> int:
-    # Rounded up or down at random: the tenth of a sentence of four words is none or one, and 0.4 in
-    # the mean. One word is always left.
+    # Rounded up or down at random: a tenth of four words is zero or one word, 0.4 on average.
+    # One word is always left.
     return min(int(share * len(words) + draw.random()), len(words) - 1)
 
 
@@ -162,18 +162,18 @@ def _without(words: list[str], count: int, draw: Random) -> list[str]:
 def substitute(
     data: ContrastiveData, encoder: SentenceEncoder, folder: Path, share: float | None = None
 ) -> ContrastiveData:
-    """Return the data with some tokens of every positive replaced by others that fit.
+    """Return the data with some tokens of every positive replaced by a masked language model.
 
-    A token is masked with the probability `share` (None: the paper's), and becomes the model's best
-    guess but the token itself, in evaluation mode. Special tokens stay. `folder` is the encoder's
-    checkpoint, which holds the prediction head.
+    A token is masked with the probability `share` (None: the paper's). It becomes the model's best
+    guess other than the token itself, in evaluation mode. Special tokens stay. `folder` is the
+    encoder's checkpoint, which holds the prediction head.
 
     Raises:
         CheckpointError: the backbone has no prediction head.
     """
     sequences = data.sequences
     model = BertForMaskedLM.around(encoder.model, folder, required=True)
-    # Drawn for all tokens in the file's order, whatever batches they are guessed in.
+    # Drawn for all tokens in the file's order, independently of the batches.
     positives = data.rows[:, 1]
     inside = np.repeat(np.isin(np.arange(len(sequences)), positives), sequences.lengths)
     drawn = np.random.default_rng(SEED).random(len(sequences.ids))

@@ -1,4 +1,4 @@
-"""The contrastive stage as one call: a backbone in, a tuned and content-addressed folder out."""
+"""The contrastive stage as one call: it tunes a backbone into a content-addressed folder."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -50,13 +50,13 @@ class Backbone:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """What a contrastive stage trains on."""
+    """The training data of a contrastive stage."""
 
     name: str  # of the file
     data: ContrastiveData
     digests: dict[str, str]  # SHA-256 of the file and of the selection set
     # The training file ("trained_on") and the folder of the selection set ("selected_by"): an
-    # evaluation reads them again, to tell what the tuned encoder has seen.
+    # evaluation reads them again to find texts that the tuned encoder was trained on.
     sources: dict[str, str] = field(default_factory=dict)
 
 
@@ -72,10 +72,10 @@ def read_texts(
     """Return a training file as token ids, read once.
 
     Args:
-        objective, path, backbone, config: which texts belong together, the file, what will be tuned
-            and how.
-        selection: the pairs that checkpoints are selected by, [] for none.
-        folder: the data folder that they come from.
+        objective, path, backbone, config: the objective, the file, the encoder to tune and the
+            settings.
+        selection: the pairs by which checkpoints are selected, [] for none.
+        folder: the data folder of these pairs.
         seen: where to note all these texts, for the leak audit.
 
     Raises:
@@ -124,9 +124,9 @@ def _views(
     seen: Seen | None,
     most: int | None = None,
 ) -> ContrastiveData:
-    """Return the examples of a file, or the first of them, with the positives that are asked for.
+    """Return the examples of a file, or the first of them, with the positives of the settings.
 
-    What `mlm` is to replace in a positive is yet as it was.
+    `mlm` replaces tokens of the positives later.
     """
     if config.positive == "same":
         examples = objective.read(path)
@@ -142,7 +142,7 @@ def _views(
 def decisive(
     backbone: Backbone, objective: Objective, config: SimCSEConfig, digests: dict[str, str]
 ) -> dict[str, Any]:
-    """Return everything that decides the weights of a tuned backbone, by its name."""
+    """Return everything that determines the weights of a tuned backbone, by name."""
     if config.mlm_weight or "mlm" in config.positive:
         digests = digests | {"mlm head": head_digest(backbone.folder)}
     if objective.teacher:
@@ -173,7 +173,8 @@ def tuned_backbone(
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
     Args:
-        objective, backbone, texts, config: what is tuned, and how; the backbone is not changed.
+        objective, backbone, texts, config: the encoder, its data and settings; the backbone is not
+            changed.
         root: the folder of all tuned backbones.
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
@@ -191,7 +192,7 @@ def tuned_backbone(
             embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
             data = replace(data, labels=embeddings)
         trainer: SimCSETrainer
-        # What is scored is what is saved: a form may put something on top of the encoder.
+        # Score the encoder that is saved: a form may put modules on top of it in training.
         score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
         points = None if geometry is None else lambda: geometry(trainer.form.reader)
         trainer = SimCSETrainer(
@@ -223,13 +224,13 @@ def tuned_backbone(
 def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:
     """Return the number of negatives per anchor in a full batch."""
     candidates = (num_views - 1) * min(config.batch_size, num_examples)
-    if config.symmetric:  # also those of its own view, except itself
+    if config.symmetric:  # also those of the same view, except itself
         candidates += min(config.batch_size, num_examples) - 1
     return candidates - 1  # minus its partner
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
-    """Return what `tuned_backbone` noted beside its weights."""
+    """Return the notes that `tuned_backbone` saved with the weights."""
     path = folder / "training.json"
     notes = read_object(path, CheckpointError)
     for name in ("history", "best_score", "seconds"):

@@ -52,17 +52,17 @@ class SimCSETrainer:
 
     Args:
         encoder: its pooling is set by the config.
-        data: what to train on.
+        data: the training data.
         config: the settings.
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
         form: how the objective embeds and compares views.
-        geometry: called every `config.geometry_steps`; what it returns goes into the history.
+        geometry: called every `config.geometry_steps`; its results go into the history.
 
     Raises:
-        TrainingError: batches with fewer examples than processes; or what `check_settings` or the
-            form refuses.
+        TrainingError: batches with fewer examples than processes; settings that
+            `check_settings` or the form refuses.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class SimCSETrainer:
         self.form = form(encoder, config)
         self.form.check(config, data)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
-        # Under one mask both views are one pass through the encoder.
+        # With a fixed mask, one pass through the encoder gives both views.
         self.rows = data.rows[:, :1] if config.fixed_mask else data.rows
-        # What the optimizer changes; the MLM model contains the encoder.
+        # The parameters of the optimizer; the MLM model contains the encoder.
         self.trained = nn.ModuleDict(dict(self.form.named_children()))
         self.trained["encoder"] = mlm or encoder.model
         self.trained.to(encoder.device)
-        # The schedule must know where it ends before it begins.
+        # The schedule needs the number of steps in advance.
         self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
@@ -105,17 +105,17 @@ class SimCSETrainer:
         self.history: History = []
         self.best_score: float | None = None
         self.best_state: dict[str, Tensor] = {}
-        # All processes hold equal weights so far; from here each draws dropout of its own.
+        # All processes have equal weights up to here; from now on each draws its dropout.
         draw_apart(config.seed)
 
     def run(self, resume: bool = False) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
 
-        With `resume` from `state_path` on, if it is there: to the numbers of an uninterrupted run.
+        `resume` continues from `state_path` if it exists, with the numbers of an uninterrupted run.
 
         Returns:
-            One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and
-            between them one per measurement of the geometry.
+            One record per dev check (step, loss, in-batch accuracy, dev score, sentences/s), and
+            one per measurement of the geometry.
         """
         if not (resume and resume_trainer(self)):
             if self.dev_score is not None:
@@ -151,7 +151,7 @@ class SimCSETrainer:
         """Train on one batch; return its numbers without waiting for them."""
         # Training mode: dropout is on, and so the two views of a sentence differ.
         self.trained.train()
-        # A step frees more than the encoding of a dev check, which sets a limit.
+        # A step frees more memory than the encoding of a dev check, which sets a limit.
         keep_memory(-1)
         # Every epoch has its own seeded order.
         config = self.config
@@ -159,7 +159,7 @@ class SimCSETrainer:
         loss, accuracy = self.add_gradients(examples)
         nn.utils.clip_grad_norm_(self.trained.parameters(), config.max_grad_norm)
         self.optimizer.step()
-        # Now, so that the next forward pass does not hold gradients besides its activations.
+        # Cleared now, so the next forward pass does not hold gradients and activations.
         self.optimizer.zero_grad()
         self.schedule.step()
         self.step += 1
@@ -173,7 +173,7 @@ class SimCSETrainer:
     def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
         """Add the gradients of the loss on a batch; return the loss and the in-batch accuracy.
 
-        They are the same however the batch is cut, into chunks or into the shares of processes.
+        They do not depend on how the batch is cut into chunks or shared by processes.
         """
         local = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
@@ -203,8 +203,8 @@ class SimCSETrainer:
 
         # In one piece, or piece by piece with the same gradients (gradient caching).
         loss, accuracy = backward(embed, chunks, objective, not self.config.chunk_tokens)
-        # Every process has the whole loss's gradient for what compares the embeddings, and the
-        # sum over processes must be one of them.
+        # Every process has the gradient of the whole loss for the modules that compare embeddings;
+        # the sum over processes must equal one of these gradients.
         for parameter in self.form.head.parameters() if self.form.head else ():
             if parameter.grad is not None:
                 parameter.grad /= world_size()
@@ -231,12 +231,12 @@ class SimCSETrainer:
         # Excludes the check itself, which is not training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
-        # Everything that a later step, or the choice of the best, depends on.
+        # Everything that later steps or the selection of the best state depend on.
         save_trainer(self, ("step", "history", "best_score", "best_state"))
         release_memory()
 
     def _of_main(self, measure: Callable[[], Any]) -> Any:
-        """Return what the first process measures; the others wait."""
+        """Return the first process's measurement; the others wait for it."""
         return main_decides(measure() if is_main() else None)
 
     def _measure_geometry(self) -> float:

@@ -1,4 +1,4 @@
-"""Examples as rows of token sequences: which sentences a contrastive example consists of.
+"""Examples as rows of token sequences: the sentences of each contrastive example.
 
 Legend: n examples, V views of one example (in SimCSE 2, or 3 with a hard negative).
 """
@@ -35,7 +35,7 @@ class ContrastiveData:
     def texts(self, examples: np.ndarray) -> np.ndarray:
         """Return a number for each text of B examples, (V, B) int64; equal ones for equal tokens.
 
-        Texts that the encoder cannot tell apart count as equal: they are cut to the longest length.
+        Texts that are equal after cutting to the maximum length count as equal.
         """
         numbers: dict[bytes, int] = {}
         rows = self.rows[examples].T  # (V, B)
@@ -68,7 +68,7 @@ def single(
         max_length: longer sentences are cut to this many tokens.
         seen: where to note the texts while reading, for the leak audit.
     """
-    # Files are read once: the leak audit listens while the tokenizer reads.
+    # Files are read once: texts are noted for the leak audit while the tokenizer reads.
     sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     return ContrastiveData(sequences, np.arange(len(sequences))[:, None])
 
