@@ -16,7 +16,7 @@ def load(run: str | PathLike[str], cell: str | None = None, device: str = "auto"
 
     Args:
         run: the run folder.
-        cell: its name, or a task's: the best cell of this task on dev. None: the only task's.
+        cell: the name of a cell, or of a task: its best cell on dev. None: the run's only task.
         device: `auto`, `cpu` or `cuda`.
 
     Raises:

@@ -24,7 +24,7 @@ examples:
   python -m heads export runs/sts --out my-encoder
 """
 
-# Options that several commands have.
+# Options of several commands.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
 CELL: Any = {
     "help": "name of a cell, as in RUN/heads/, or of a task, for its best cell on dev "
@@ -74,9 +74,9 @@ examples:
 
 Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
-    # A long file is not read to its end for a reader, such as `head`, that has gone.
+    # Stop reading a long file when the program that reads the output, such as `head`, ends.
     need_reader()
-    # Loaded after the flags are read: --help and a wrong flag are answered at once.
+    # Loaded after the flags are parsed, so --help and errors in flags are fast.
     import torch
 
     from heads.predict import predict_file
@@ -87,7 +87,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
         torch.set_num_threads(options.threads)
     cell = find_cell(options.run, options.cell)
     check_outputs([options.out], [options.file, *cell.files])
-    # Standard output is the table alone, for the next program in a pipe.
+    # Standard output holds only the table, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     predict_file(load_head(cell.path, options.device), options.file, options.out)
 
@@ -186,7 +186,7 @@ class ExportOptions:
 
 
 def export_command(words: Sequence[str]) -> None:
-    """Write a cell in the formats of others."""
+    """Write a cell in the formats of other libraries."""
     options = parse(
         ExportOptions,
         words,
@@ -232,7 +232,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     if cell.name != options.cell:
         print(f"cell {cell.name}, the best on dev that has this form", file=sys.stderr)
     check_outputs([options.onnx, options.out], cell.files)
-    # Weights are copied and a graph is traced: nothing is computed that a GPU would be for.
+    # Weights are copied and a graph is traced, which needs no GPU.
     head = load_head(cell.path, "cpu")
     if options.out:
         export_folder(cell, head, options.out)

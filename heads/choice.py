@@ -1,12 +1,12 @@
-"""After how many epochs a training stops, and at which rate: a part of train decides.
+"""Choose the number of epochs and the learning rate of a training on held-out train examples.
 
-A score is honest only if nothing was chosen by the rows that it is measured on. So a part of train
-is held out that shares no text with the rest, or with dev and test. A trial trains on the rest and
-is scored on the part after every epoch. With few labels a frozen encoder has several trials, each
-with another part held out, and the mean of their scores counts. The best epoch wins, and of several
-encoder rates the best rate. Then the head is trained anew on all of train, with the same schedule,
-up to that epoch. All readers, frozen or tuned, follow this rule. The trials also predict their
-parts, which is what the thresholds of a paraphrase head are chosen by.
+Scores are unbiased only if nothing was chosen on the rows that they are measured on. So a part of
+train is held out that shares no text with the rest, or with dev and test. A trial trains on the
+rest and is scored on the held-out part after every epoch. With few labels, a frozen encoder has
+several trials with different held-out parts, and their mean score is used. The epoch with the best
+score is chosen, and the best of several encoder rates. Then the head is trained again on all of
+train, with the same schedule, up to that epoch. All readers, frozen or tuned, follow this rule. The
+predictions on the held-out parts are also used to choose the threshold of a paraphrase head.
 """
 
 import json
@@ -43,13 +43,13 @@ class Tried:
 
     rate: float  # 0 for a frozen encoder
     score: float | None
-    epochs: int  # after how many it was best
+    epochs: int  # the number with the best score
     curve: list[float | None]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The epochs and the rate that were chosen, and from what."""
+    """The chosen epochs and rate, and the trials they were chosen from."""
 
     rate: float  # of the encoder, 0 for a frozen one
     epochs: int
@@ -63,7 +63,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen for a head, and what the winning trials predict of the rows that chose it."""
+    """The choice for a head, and the predictions of the best trials on their held-out rows."""
 
     choice: Choice
     held_out: list[Example]  # M of train
@@ -74,7 +74,7 @@ ScoreOn = Callable[[Sequence[Example], str], Score]  # examples of a task -> the
 
 
 def trial_of(head_task: HeadTask, parts: Parts, score_on: ScoreOn) -> HeadTask:
-    """Return the task of a trial: trained on a part of train, and as dev scored on another."""
+    """Return the task of a trial: one part of train to train on, the other as dev."""
     train, (fit, held_out) = head_task.splits.train, parts
     if head_task.config.both_orders and head_task.record.is_pair:
         # The second half of train are the pairs of the first in the other order.
@@ -103,12 +103,12 @@ def choose(
     cache: Path,
     resume: bool = False,
 ) -> list[Chosen]:
-    """Return what is chosen for the heads of a training; of several processes, all call this.
+    """Return the choices for the heads of a training; with several processes, all must call this.
 
     Args:
-        encoder: stays as it is; a tuned one is copied.
-        head_tasks: one, or those of a joint training, as they are trained afterwards; those on a
-            frozen encoder with their inputs.
+        encoder: not changed; a tuned one is copied.
+        head_tasks: one, or those of a joint training, as they are trained afterwards. For a frozen
+            encoder they include their inputs.
         parts: of the train examples of each, as of `data.selection.parts_of`; at least one.
         rates: of the encoder, to choose from; () keeps that of the config.
         score_on: the main metric, as in `evaluation.metrics`.
@@ -124,14 +124,14 @@ def choose(
         [trial_of(*both, score_on) for both in zip(head_tasks, of_tasks, strict=True)]
         for of_tasks in zip(*parts, strict=False)
     ]
-    # Too few steps are no candidate. They are counted as they will be on all of train.
+    # Epochs with too few steps are not candidates. Steps are counted for training on all of train.
     ends = [end for end, _ in checks(phases_of(head_tasks, joint))]
     first = first_end(ends, config.least_steps)
     if joint is not None and joint.schedule == "sequential":
         first = len(ends)
 
     def tried_at(rate: float, number: int) -> Path:
-        """Return the folder of a trial's scores and predictions, found or made."""
+        """Return the folder of a trial's scores and predictions; run the trial if it is missing."""
         at_rate = [
             replace(trial, config=replace(trial.config, backbone_learning_rate=rate))
             for trial in trials[number]
@@ -146,7 +146,7 @@ def choose(
     rates = rates or (config.backbone_learning_rate,)
     folders = [[tried_at(rate, number) for number in range(len(trials))] for rate in rates]
     results = [[read_object(folder / SCORES, KeptError) for folder in row] for row in folders]
-    # By rate and task the mean of the trials; of the tasks of a joint training the mean counts.
+    # The mean over trials per rate and task; a joint training uses the mean over its tasks.
     tasks = [head_task.task for head_task in head_tasks]
     curves = [{task: _means([r["scores"][task] for r in row]) for task in tasks} for row in results]
     means = [_means(list(by_task.values())) for by_task in curves]
@@ -181,7 +181,7 @@ def _train_trial(
     work: Work,
     resume: bool,
 ) -> None:
-    """Train a trial, and write its scores after every epoch and what it predicts at its best."""
+    """Train a trial; write its scores after every epoch and its predictions at the best epoch."""
     started = time.perf_counter()
     config = trials[0].config
     live = config.tune != "frozen"

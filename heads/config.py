@@ -1,35 +1,35 @@
-"""Settings of head training, by itself and jointly, and the recipes. Loads no torch."""
+"""Settings of single-task and joint head training, and the recipes. Loads no torch."""
 
 from dataclasses import dataclass, replace
 
 from runtime.options import option
 
 MOST = 1e12
-# How a pair is read, and what those who read so are called: from the cheapest to the dearest.
+# The ways to read a pair, with their names, from the cheapest to the most expensive.
 READERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cross-encoder"}
-# How many layers of the encoder are trained along, from the last one down; None for all of it,
-# embeddings too; joint: of all tasks at once; none: nor the head, which is the checkpoint's own.
+# How many of the encoder's last layers are trained with the head; None: all, and the embeddings.
+# joint: all tasks share an encoder; none: the checkpoint's head is used without training.
 TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None, "none": 0}
-# Encoder rates to choose from. Which is best depends on the encoder, and on how it reads pairs.
+# Candidate encoder rates. The best one depends on the encoder and on how it reads pairs.
 RATES = (5e-5, 1.5e-4, 5e-4)
-ONE_RATE = ("frozen", "joint", "none")  # how to tune without such a choice
+ONE_RATE = ("frozen", "joint", "none")  # tuning modes without this choice
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20, "paraphrase": 5, "similarity": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 # The fewest steps of a tuned encoder, the same for all readers. With 250 labels 12 steps give a
 # bi-encoder a Pearson of .689 on STS, 40 steps .743, 80 steps .739: there the curve is flat.
 LEAST_STEPS = 80
-# What decides after how many epochs a head stops.
+# The data that decide after how many epochs a head stops.
 SELECT = ("train", "dev", "last")
 
-# Of joint training: whose batch comes when, and what helps against forgetting.
+# Joint training: orders of the batches, and remedies against forgetting.
 SCHEDULES = ("sequential", "round-robin", "proportional", "annealed")
 REMEDIES = ("pcgrad", "replay")
-REPORT_ORDER = ("sst", "sts", "para")  # table 3: what is learnt first is forgotten
+REPORT_ORDER = ("sst", "sts", "para")  # table 3: the first task is forgotten
 
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """How one head is trained, and with it what `tune` names of its encoder (see TUNES)."""
+    """How one head and the layers of its encoder that `tune` selects (see TUNES) are trained."""
 
     tune: str = "frozen"
     features: str = "interaction"
@@ -42,7 +42,7 @@ class HeadConfig:
     backbone_learning_rate: float = option(
         0.0, "encoder learning rate, unless frozen", flag="--backbone-lr", least=0, most=MOST
     )
-    # Of the encoder, hidden and attention; None is the checkpoint's own.
+    # Hidden and attention dropout of the encoder; None is the checkpoint's.
     backbone_dropout: float | None = option(
         None,
         "dropout of the encoder, unless frozen (default: as in the backbone, 0.1)",
@@ -63,7 +63,7 @@ class HeadConfig:
         most=1,
     )
     max_grad_norm: float = 1.0
-    # Few labels are few steps per epoch: three epochs of 250 are 12.
+    # Few labels give few steps per epoch: three epochs of 250 labels are 12 steps.
     least_steps: int = option(
         0,
         "minimum number of steps of a tuned cell; few labels are read in more epochs (80; with "
@@ -75,7 +75,7 @@ class HeadConfig:
     seed: int = 42
 
     def for_rows(self, rows: int) -> "HeadConfig":
-        """Return the settings with as many epochs of so many rows as the fewest steps take."""
+        """Return the settings with enough epochs of `rows` examples for the fewest steps."""
         if not rows or not self.num_epochs:
             return self
         per_epoch = -(-rows // self.batch_size)
@@ -88,10 +88,10 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
     With a frozen encoder all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Tuning
     the encoder follows it too (rate 1e-5 for encoder and head), except in `quick`: three epochs, at
     rates for a small encoder (ten times bert-base's) and a fresh head, and without dropout in the
-    encoder, which learns too little in that time rather than too much. Of few labels there are more
-    epochs: at least LEAST_STEPS steps.
+    encoder, which underfits in that time. With few labels there are more epochs: at least
+    LEAST_STEPS steps.
     """
-    if tune == "none":  # a published head, as it is
+    if tune == "none":  # a published head, unchanged
         return HeadConfig(features="cls", num_epochs=0)
     config = HeadConfig(tune=tune, num_epochs=NUM_EPOCHS.get(task, USUAL_EPOCHS))
     if tune == "frozen":
@@ -110,7 +110,7 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
 
 @dataclass(frozen=True)
 class JointConfig:
-    """How the tasks share one training. The settings of a remedy begin with its name."""
+    """The settings of joint training. The settings of a remedy begin with its name."""
 
     schedule: str = "annealed"
     remedies: tuple[str, ...] = ()
@@ -123,5 +123,5 @@ class JointConfig:
 
     @property
     def name(self) -> str:
-        """Return how the encoder is trained, as cells say it: `joint-sequential+replay`."""
+        """Return the name of the training in cells: `joint-sequential+replay`."""
         return "joint-" + "+".join((self.schedule, *self.remedies))

@@ -1,7 +1,7 @@
-"""A cell as a folder that others load: encoder, head and model card.
+"""Export a cell as a folder for other libraries: encoder, head and model card.
 
-A bi-encoder leaves as a `SentenceTransformer` with its head's weights beside it, a cross-encoder
-whose head is BERT's own classifier (`--features cls`) as a `CrossEncoder`, whole.
+A bi-encoder is exported as a `SentenceTransformer`, with its head's weights in a separate file. A
+cross-encoder whose head is BERT's classifier (`--features cls`) is exported as a `CrossEncoder`.
 """
 
 import copy
@@ -19,7 +19,7 @@ from minbert.encoder import SentenceEncoder
 from runtime.files import read_object
 
 HEAD = "head.safetensors"
-# By label kind, what a CrossEncoder predicts.
+# By label kind, the predictions of a CrossEncoder.
 GIVES = {
     "classes": "the logits of the classes",
     "binary": "a probability each",
@@ -37,17 +37,17 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
     if problem := why_no_folder(head):
         raise DataError(f"{cell.name}: {problem}")
     as_classifier = reads_cls(head.task, head.reader, head.features.form)
-    # The card reads the run's files: what is damaged is told before anything is written.
+    # The card reads the run's files, so damaged files are reported before anything is written.
     card = model_card(cell, head, out, as_classifier)
-    # A shallow copy: another flag, the same weights.
+    # A shallow copy with another flag and the same weights.
     encoder = copy.copy(head.encoder)
-    # Embeddings side by side are read with their lengths; other features do without.
+    # `concat` uses the lengths of embeddings; other features do not.
     encoder.normalize = encoder.normalize and head.features.form != "concat"
     with whole_checkpoint(out) as folder:
         if as_classifier:
             words = head.task.words if head.task.label_kind == "classes" else ()
             write_classifier(folder, encoder.model, to_classifier(head.head), words)
-            # A CrossEncoder cuts pairs where its tokenizer does.
+            # A CrossEncoder cuts pairs at the length of its tokenizer.
             encoder.tokenizer.save(folder, encoder.max_length)
         else:
             encoder.save(folder)
@@ -56,7 +56,7 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
 
 
 def why_no_folder(head: SavedHead) -> str:
-    """Return why sentence-transformers has no form of a head and its encoder, "" if it has."""
+    """Return why sentence-transformers cannot represent a head and encoder, "" if it can."""
     as_classifier = reads_cls(head.task, head.reader, head.features.form)
     if head.reader == "late":
         return "of late interaction others have no such head; use predict"
@@ -78,7 +78,7 @@ def why_no_folder(head: SavedHead) -> str:
 
 
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
-    """Return README.md: what it is, how it scored, which command made it, how it is used."""
+    """Return README.md: description, scores, the command of the run, and usage."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     task = head.task
@@ -92,10 +92,10 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
         reads += ", and BERT's pooler and classifier score its [CLS]"
     # RUN/heads/CELL.safetensors: the run's settings are two folders up.
     config = read_object(cell.path.parent.parent / "config.json", DataError)
-    # The program by its name, wherever it stood.
+    # The program by its name, without its folder.
     words = [str(word) for word in config.get("command", [])]
     command = shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
-    # Which of the head's layers have weights: those between them are activations and dropout.
+    # The layers of the head with weights; those between are activations and dropout.
     *hidden, last = (n for n, layer in enumerate(head.head.layers) if hasattr(layer, "weight"))
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),

@@ -1,13 +1,13 @@
-"""What a head sees of one text, of two texts, or of a joined pair.
+"""The features that a head gets for one text, two texts, or a joined pair.
 
 Legend: B examples, H numbers per vector of an item, n items of a batch, u and v the embeddings of
-the two sentences. H is the encoder's hidden_size, but where embeddings have another size.
+the two sentences. H is the encoder's hidden_size, unless embeddings have another size.
 An *item* is what the encoder reads at once: one text, or both texts of a pair.
 
 `concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
-cannot see how u and v interact, which is why the report's single linear layer got stuck at a
+cannot represent how u and v interact, which is why the report's single linear layer stopped at a
 Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Conneau et al. 2017).
-`cls` is what BERT's own classifier reads of an item, [CLS] alone; two embeddings interact as above.
+`cls` is the input of BERT's classifier, only [CLS]; two embeddings interact as above.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ class BiFeatures:
 
     form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = ()  # the shape of an item's embedding, before H
-    cached: ClassVar[str] = "1"  # in what the cached file is named by
+    cached: ClassVar[str] = "1"  # part of the cached file's name
     alone: ClassVar[bool] = True  # whether each text is encoded separately
 
     def items(self, texts: Item) -> list[Item]:
@@ -73,7 +73,7 @@ class BiFeatures:
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
     def bare(self, columns: Columns) -> np.ndarray | None:
-        """Return what is known of pairs without a head: the cosines of u and v, (N,)."""
+        """Return the similarity of pairs without a head: the cosines of u and v, (N,)."""
         first, second = (
             side / np.linalg.norm(side, axis=1, keepdims=True).clip(1e-12) for side in columns()
         )
@@ -81,7 +81,7 @@ class BiFeatures:
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
-        # One text has nothing to interact with.
+        # A single text has no interaction features.
         if num_texts == 1:
             return hidden_size
         return hidden_size * (2 if self.form == "concat" else 4)
@@ -97,7 +97,7 @@ class CrossFeatures:
     alone: ClassVar[bool] = False
 
     def items(self, texts: Item) -> list[Item]:
-        # No part of it can be reused for another pair: that is the cost of a cross-encoder.
+        # Nothing can be reused for another pair; this makes a cross-encoder expensive.
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
@@ -106,24 +106,24 @@ class CrossFeatures:
         return encoder.tokenize(firsts, seconds)
 
     def size(self, encoder: SentenceEncoder) -> int:
-        """Return H: token states are read, whatever their pooling is."""
+        """Return H: token states are used, independently of the pooling."""
         return encoder.model.config.hidden_size
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (n, 3, H)."""
-        # The encoder's own pooling is for single sentences; a pair is read from its token states.
+        # The encoder's pooling is for single sentences; a pair is read from its token states.
         batch = batch.to(encoder.device)
         with autocast(encoder.device, encoder.dtype):
             states = encoder.model.packed(batch).last_hidden_state  # (total_tokens, H)
-        # Kept apart, so that one cached file serves both forms of features.
+        # Stored separately, so one cached file serves both forms of features.
         cls = states[batch.cu_seqlens[:-1]].float()  # (n, H)
         return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return [CLS] alone, (B, H), or of `interaction` [CLS; a; b; |a-b|; a*b] at unit size.
+        """Return [CLS], (B, H), or for `interaction` [CLS; a; b; |a-b|; a*b] at unit size.
 
-        [CLS] is the report's. The other form reads all token states, as the encoder was never tuned
-        to represent a pair by its [CLS].
+        [CLS] is the report's choice. The other form reads all token states, since the encoder was
+        never tuned to represent a pair by its [CLS].
 
         Args:
             embeddings: one (B, 3, H).
@@ -139,7 +139,7 @@ class CrossFeatures:
         return torch.cat([unit_rms(cls), both], dim=-1)
 
     def bare(self, columns: Columns) -> np.ndarray | None:
-        return None  # nothing is known of a joined pair without a head
+        return None  # a joined pair has no similarity without a head
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         return hidden_size * (5 if self.form == "interaction" else 1)
@@ -147,9 +147,9 @@ class CrossFeatures:
 
 @dataclass(frozen=True)
 class LateFeatures:
-    """Late interaction: both texts are encoded alone, then compared token by token (heads.maxsim).
+    """Late interaction: texts are encoded separately, then compared by token (heads.maxsim).
 
-    An item is the pair, so that what is kept of it has one size, whatever its tokens.
+    An item is the pair, so its cached features have a fixed size.
     """
 
     form: str  # `interaction` or `concat`
@@ -161,15 +161,15 @@ class LateFeatures:
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
-        """Return the texts of each pair as token ids, each text with its own [CLS] and [SEP]."""
+        """Return the texts of each pair as token ids, each with a separate [CLS] and [SEP]."""
         return end_to_end(encoder.tokenize([text for texts in items for text in texts]))
 
     def size(self, encoder: SentenceEncoder) -> int:
-        """Return H: token states are read, whatever their pooling is."""
+        """Return H: token states are used, independently of the pooling."""
         return encoder.model.config.hidden_size
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
-        """Return what `heads.maxsim.matched` makes of pairs, (n, 4, H), with gradient."""
+        """Return the result of `heads.maxsim.matched` for pairs, (n, 4, H), with gradient."""
         texts, places = apart(batch)
         texts, places = texts.to(encoder.device), places.to(encoder.device)
         with autocast(encoder.device, encoder.dtype):
@@ -179,8 +179,8 @@ class LateFeatures:
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
         """Return [u; v; |u-v|; u*v; |x-y|; x*y], (B, 6H), or [u; v; |x-y|; x*y], (B, 4H).
 
-        u and v are the texts' means; x are tokens and y their best matches. So the head sees what a
-        bi-encoder's does, and the same differences and products taken before the mean over tokens.
+        u and v are the texts' means; x are tokens and y their best matches. So the head gets the
+        features of a bi-encoder, and differences and products taken before the mean over tokens.
 
         Args:
             embeddings: one (B, 4, H).
@@ -191,7 +191,7 @@ class LateFeatures:
         return torch.cat([means, away, alike], dim=-1)
 
     def bare(self, columns: Columns) -> np.ndarray | None:
-        """Return what is known of pairs without a head: the symmetrised MaxSim, (N,)."""
+        """Return the similarity of pairs without a head: the symmetrised MaxSim, (N,)."""
         # x and y have root mean square 1: the mean of x*y over H is their cosine.
         return np.asarray(columns()[0][:, 3].mean(axis=-1))
 
@@ -199,7 +199,7 @@ class LateFeatures:
         return hidden_size * (4 if self.form == "concat" else 6)
 
 
-# By reader, how an example becomes a head's input: all that a run's encoders differ in.
+# By reader, how an example becomes a head's input: the only difference between readers.
 Features = BiFeatures | LateFeatures | CrossFeatures
 FEATURES: dict[str, type[Features]] = {
     "bi": BiFeatures,
@@ -209,12 +209,12 @@ FEATURES: dict[str, type[Features]] = {
 
 
 def unit_rms(embeddings: Tensor) -> Tensor:
-    """Scale rows to root mean square 1, so that all blocks of the features are of one size.
+    """Scale rows to root mean square 1, so all blocks of the features have the same scale.
 
     Encoders differ in the length of their embeddings, and contrastive tuning fixes directions only.
     The mean of u*v is then the cosine itself.
     """
-    # Unit length is too short by sqrt(H): (1/H) sum x_i^2 = 1 needs length sqrt(H).
+    # (1/H) sum x_i^2 = 1 needs length sqrt(H), not 1.
     return F.normalize(embeddings, dim=-1) * embeddings.shape[-1] ** 0.5
 
 

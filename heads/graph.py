@@ -1,7 +1,7 @@
 """A head and its encoder as one ONNX graph, from token ids to logits and scores.
 
-The graph takes padded batches, which every runtime can: minbert's modules compute with them where
-attention gets a mask and positions are given. The weights are those of the encoder, in float32.
+The graph takes padded batches, which every runtime supports. minbert's modules can compute them
+with an attention mask and explicit positions. The weights are those of the encoder, in float32.
 Legend: B examples, T tokens, H hidden_size, N attention heads, D head size, C classes.
 """
 
@@ -32,7 +32,7 @@ PACKAGES = ("onnx", "onnxscript")
 
 @dataclass(frozen=True)
 class PaddedBatch:
-    """What the layers ask of a batch, (B, T) each."""
+    """The tensors of a batch that the layers use, (B, T) each."""
 
     input_ids: Tensor
     token_type_ids: Tensor
@@ -41,7 +41,7 @@ class PaddedBatch:
 
 
 class PaddedEmbeddings(BertEmbeddings):
-    """`minbert.model.BertEmbeddings` whose positions are the batch's."""
+    """`minbert.model.BertEmbeddings` with the positions of the batch."""
 
     def positions(self, batch: Any) -> Tensor:
         """Return each token's row of the position table, (B, T)."""
@@ -50,11 +50,11 @@ class PaddedEmbeddings(BertEmbeddings):
 
 
 class PaddedSelfAttention(BertSelfAttention):
-    """`minbert.model.BertSelfAttention` with a mask in place of sequences end to end."""
+    """`minbert.model.BertSelfAttention` with a mask instead of packed sequences."""
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: Any) -> Tensor:
         """Return softmax(Q K^T / sqrt(D)) V over the real tokens of each row, (B, T, N, D)."""
-        # (B, T, N, D) -> (B, N, T, D), so that each head is a matrix product of its own.
+        # (B, T, N, D) -> (B, N, T, D), so each head is a separate matrix product.
         q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
         # (B, N, T, D) x (B, N, D, T) -> (B, N, T, T)
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
@@ -71,7 +71,7 @@ FORMS: dict[type[nn.Module], type[nn.Module]] = {
 
 
 class Graph(nn.Module):
-    """From the token ids of padded batches to logits and scores; the head is left as it is."""
+    """From the token ids of padded batches to logits and scores; the head is not changed."""
 
     def __init__(self, head: SavedHead):
         super().__init__()
@@ -79,19 +79,19 @@ class Graph(nn.Module):
         self.model = BertModel(config, head.encoder.model.pooler is not None).eval()
         # The run's encoder computes with packed batches and fast forms; this is a plain twin of it.
         self.model.load_state_dict(head.encoder.model.state_dict())
-        # The padded forms have no state of their own: an instance need only change its class.
+        # The padded forms have no additional state, so only the class of an instance changes.
         for module in self.model.modules():
             module.__class__ = FORMS.get(type(module), type(module))
         self.head, self.features = head.head, head.features
         self.pooling, self.reader = head.encoder.pooling, head.reader
-        self.steps = copy.deepcopy(head.encoder.steps)  # the encoder's may lie on a GPU
+        self.steps = copy.deepcopy(head.encoder.steps)  # those of the encoder may be on a GPU
         self.texts = head.task.num_texts if head.reader == "bi" else 1
         tokenizer = head.encoder.tokenizer
         self.has_types, self.sep_id = bool(tokenizer.second_type), tokenizer.sep_id
 
     @property
     def inputs(self) -> list[str]:
-        """Return the names of the inputs, int64 (B, T) each; each text has a T of its own."""
+        """Return the names of the inputs, int64 (B, T) each; T differs between texts."""
         names = ["input_ids", "attention_mask"]
         if self.reader == "cross":
             return [*names, *(["token_type_ids"] if self.has_types else [])]
@@ -106,7 +106,7 @@ class Graph(nn.Module):
             # Ids and mask of each text: (B, T) -> (B, H).
             texts = range(0, len(inputs), 2)
             embeddings = [self.steps(self._alone(*inputs[at : at + 2])) for at in texts]
-        # What a head saw in training, (B, F), and its logits (B, C).
+        # The head's features, (B, F), and its logits (B, C).
         logits = self.head.layers(self.features.combine(embeddings))
         # As `Head.forward`, whose squeeze ONNX refuses where there are several classes.
         if logits.shape[-1] == 1:
@@ -144,8 +144,8 @@ class Graph(nn.Module):
     def _joined(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (B, 3, H)."""
         real = mask.bool()
-        # RoBERTa has one token type. Its pairs `<s> a </s></s> b </s>` are cut behind the first
-        # separator: tokens that have one before them are of the second text.
+        # RoBERTa has one token type. Its pairs `<s> a </s></s> b </s>` are cut after the first
+        # separator: all later tokens belong to the second text.
         if types is None:
             types = torch.zeros_like(ids)
             separators = (ids == self.sep_id).long()
@@ -153,7 +153,7 @@ class Graph(nn.Module):
         else:
             second = types.bool()
         states = self._states(ids, real, types)[-1]
-        # Each text with the separator behind it; [CLS] counts to the first one.
+        # Each text with its separator; [CLS] counts to the first text.
         parts = [mean_of(states, real & ~second), mean_of(states, real & second)]
         return torch.stack([states[:, 0], *parts], dim=1)
 
@@ -161,12 +161,12 @@ class Graph(nn.Module):
 def mean_of(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean (B, H) of the states (B, T, H) where mask (B, T) is true."""
     weights = mask[..., None].to(states.dtype)
-    # Weights (B, T, 1) are 1 or 0; no text is without a token, as each has a separator.
+    # Weights (B, T, 1) are 1 or 0; each text has at least one token, its separator.
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
 def need_packages() -> None:
-    """Raise UserError if a package that writes graphs is absent."""
+    """Raise UserError if a package that writes graphs is missing."""
     if absent := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
         raise UserError(
             f"--onnx: {' and '.join(absent)} not installed; pip install onnx onnxscript onnxruntime"
@@ -174,7 +174,7 @@ def need_packages() -> None:
 
 
 def why_no_graph(head: SavedHead) -> str:
-    """Return why no graph is made of a head and its encoder, "" if one is."""
+    """Return why a head and its encoder cannot be exported as a graph, "" if they can."""
     if head.reader == "bi" and head.encoder.prompts.default:
         return "its encoder puts a prompt before every text, which a graph cannot"
     if head.reader in ("bi", "cross") and type(head.encoder) is SentenceEncoder:
@@ -186,10 +186,10 @@ def write_graph(head: SavedHead, path: Path) -> tuple[Path, Path]:
     """Write a head and its encoder as an ONNX file.
 
     Returns:
-        The two files beside it: the tokenizer, and a program that scores texts by both.
+        The two files written with it: the tokenizer, and a program that scores texts.
 
     Raises:
-        UserError: a package is absent, or the encoder has no such form.
+        UserError: a package is missing, or the encoder cannot be exported.
     """
     need_packages()
     if problem := why_no_graph(head):
@@ -198,15 +198,15 @@ def write_graph(head: SavedHead, path: Path) -> tuple[Path, Path]:
     batch = torch.export.Dim("batch")
     inputs, shapes = [], []
     for number, name in enumerate(graph.inputs):
-        # Any sizes do that are neither 0 nor 1, which are traced as constants.
+        # Any sizes except 0 and 1, which are traced as constants.
         text = int(name.endswith("_2"))
         inputs.append(torch.ones(2, 6 + text, dtype=torch.long))
         shapes.append({0: batch, 1: torch.export.Dim(f"length{text + 1}")})
-        # Both texts of the traced pairs have tokens, as those of every pair have.
+        # Both texts of the traced pairs have tokens, as in every pair.
         if name == "token_type_ids":
             inputs[number][:, :3] = 0
     with warnings.catch_warnings(), whole_file(path) as temporary:
-        # What the exporter tells its own developers.
+        # Messages for developers of the exporter.
         warnings.simplefilter("ignore")
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         torch.onnx.export(
@@ -249,7 +249,7 @@ def example_program(head: SavedHead, inputs: list[str], path: Path, tokenizer_pa
 
 
 def gives(task: Task) -> str:
-    """Return what the graph's scores are, in the words of the labels."""
+    """Return a description of the graph's scores, in the words of the labels."""
     if task.label_kind == "score":
         return f"the score, where labels go from {task.lowest:g} to {task.largest:g}"
     names = [task.spelled(label) for label in range(task.num_classes)]
@@ -259,7 +259,7 @@ def gives(task: Task) -> str:
 
 
 def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:
-    """Return a tokenizer as the library `tokenizers` writes it, which cuts and pads by itself."""
+    """Return a tokenizer in the format of `tokenizers`, which also truncates and pads."""
     backend = Tokenizer.from_str(tokenizer.backend.to_str())
     backend.enable_truncation(max_length, direction=tokenizer.truncation_side)
     # BERT's [PAD] or RoBERTa's <pad>.

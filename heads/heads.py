@@ -3,7 +3,7 @@
 Legend: B examples, F features, C classes or logits of an example.
 The depths are the report's: one hidden layer for classes, two for yes or no, three for scores, and
 one for any of them on a jointly encoded pair `[CLS] a [SEP] b [SEP]`. With `--features cls` a head
-has the form of BERT's own pooler and classifier, which other libraries read; see heads.published.
+has the form of BERT's pooler and classifier, which other libraries read; see heads.published.
 """
 
 from abc import ABC, abstractmethod
@@ -49,7 +49,7 @@ class Head(nn.Module, ABC):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
-        # One logit per example is a row of numbers, as its labels are.
+        # With one logit per example the result has the shape of the labels.
         return self.layers(features).squeeze(-1)
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def soft(self, logits: Tensor) -> Tensor:
-        """Return what `predict` decides by: (B, C) or (B,) probabilities, or scores (B,)."""
+        """Return the scores behind `predict`: (B, C) or (B,) probabilities, or scores (B,)."""
 
 
 class SentimentHead(Head):
@@ -111,12 +111,12 @@ class STSHead(Head):
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
 
-        Why not the squared error: both are smallest at the mean score given the features, which is
-        also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
-        no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
-        a prediction can never leave the scale.
+        Both this and the squared error are smallest at the mean score given the features, which is
+        also the prediction of highest Pearson correlation. But the squared error of a sigmoid has
+        almost no gradient near 0 and 5, where many STS labels lie. Predictions cannot leave the
+        scale, since the range is that of the labels.
         """
-        # The same cross-entropy, with a label between 0 and 1 instead of one of both.
+        # The same cross-entropy, with labels from 0 to 1 instead of only 0 and 1.
         return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
 
     def predict(self, logits: Tensor) -> Tensor:
@@ -144,8 +144,8 @@ class ScaledSTSHead(STSHead):
 class STSClassifierHead(ScaledSTSHead):
     """The similarity head in the form of BERT's classifier: one logit -> activation -> score.
 
-    A published cross-encoder brings its activation, and often another scale: correlations do not
-    mind the scale. A head of ours has none: its logit is the score.
+    A published cross-encoder has an activation, and often another scale, which does not affect
+    correlations. A head trained here has no activation: its logit is the score.
     """
 
     score_activation = "Identity"
@@ -164,12 +164,12 @@ class STSClassifierHead(ScaledSTSHead):
         return F.mse_loss(self.predict(logits), labels)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """Return scores (B,), which nothing keeps on the scale."""
+        """Return scores (B,), which may lie outside the scale of the labels."""
         scores: Tensor = getattr(nn, self.score_activation)()(logits)
         return scores
 
 
-# By label kind: the head, and how many hidden layers it has on texts that are encoded separately.
+# By label kind: the head, and its number of hidden layers on separately encoded texts.
 HEADS: dict[str, tuple[type[Head], int]] = {
     "classes": (SentimentHead, 1),
     "binary": (ParaphraseHead, 2),
@@ -199,5 +199,5 @@ def build_head(
 
 def reads_cls(task: Task, reader: str, form: str) -> bool:
     """Return whether a head on these features has the form of BERT's classifier."""
-    # A single text is an item by itself; of pairs only the joined ones are.
+    # A single text is an item; a pair is one item only if it is joined.
     return form == "cls" and (reader == "cross" or not task.is_pair)

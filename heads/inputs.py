@@ -48,14 +48,14 @@ class FrozenInputs:
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
         columns = self.index[rows].T  # (items per example, B)
-        # Only these rows are read from disk, (B, *parts, H) a column.
+        # Only these rows are read from disk, (B, *parts, H) per column.
         return self.features.combine(
             [torch.from_numpy(self.embeddings[column]).to(self.device) for column in columns]
         )
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
-        # Nothing is encoded here, so the size matters little.
+        # Nothing is encoded here, so the batch size hardly matters.
         yield from np.split(np.arange(len(self)), range(1024, len(self), 1024))
 
     def columns(self) -> list[np.ndarray]:
@@ -67,7 +67,7 @@ class FrozenInputs:
 
 
 class LiveInputs:
-    """Features computed by the encoder as it is now, with gradient when it trains."""
+    """Features computed by the current encoder, with gradient in training."""
 
     def __init__(self, encoder: SentenceEncoder, examples: Sequence[Example], features: Features):
         self.encoder, self.features = encoder, features
@@ -84,7 +84,7 @@ class LiveInputs:
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`, encoded together in one packed batch."""
         wanted = self.rows[rows].T.ravel()
-        # Equal lengths side by side, which attention needs to be fast; put back afterwards.
+        # Sorted by length, which makes attention fast; the order is restored afterwards.
         order = np.argsort(self.sequences.lengths[wanted], kind="stable")
         inverse = torch.from_numpy(np.argsort(order)).to(self.encoder.device)
         packed = self.sequences.pack(wanted[order])
@@ -93,7 +93,7 @@ class LiveInputs:
         return self.features.combine(embedded.split(len(rows)))
 
     def batches(self) -> Iterator[np.ndarray]:
-        """Yield the rows of all examples in batches of as many tokens as encoding takes."""
+        """Yield the rows of all examples in batches of the size used for encoding."""
         lengths = self.sequences.lengths[self.rows].sum(axis=1)
         yield from batches_by_tokens(lengths, self.encoder.batch_tokens)
 
@@ -136,9 +136,9 @@ def inputs_of(
         tune: of `heads.config.TUNES`.
         cache: the folder of frozen embeddings.
         fingerprint: of the encoder, if already known.
-        beside_cls: keep the states of [CLS], too, of frozen texts; see `cls_is_of_interest`.
+        beside_cls: also store the [CLS] states of frozen texts; see `cls_is_of_interest`.
     """
-    # An encoder that is trained along reads its texts again in every epoch.
+    # An encoder that is trained reads its texts again in every epoch.
     if tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()
@@ -163,10 +163,10 @@ def inputs_of(
 
 
 def cls_is_of_interest(encoder: SentenceEncoder, task: Task, reader: str) -> bool:
-    """Return whether a run says what the cosine would be at [CLS], beside that of the embeddings.
+    """Return whether a run also reports the cosine of the [CLS] states.
 
-    SimCSE's paper reads [CLS]. A mean of all tokens orders sentences before any contrastive tuning;
-    what the tuning repairs is seen in [CLS].
+    SimCSE's paper uses [CLS]. The mean of all tokens is a good embedding even before contrastive
+    tuning, so the effect of tuning is largest for [CLS].
     """
     return encoder.averages and reader == "bi" and task.is_pair and task.label_kind == "score"
 
@@ -184,8 +184,8 @@ def frozen_embeddings(
     The encoder is frozen; its `fingerprint()` takes a moment and is therefore passed in.
 
     Returns:
-        Memory-mapped float32, (n, *parts, H) of n items; `beside_cls`, (n, 2, H), each embedding
-        beside the state of [CLS].
+        Memory-mapped float32, (n, *parts, H) of n items; with `beside_cls`, (n, 2, H), each
+        embedding followed by the state of [CLS].
     """
     embed: Callable[[PackedBatch], Tensor] = partial(features.embed, encoder)
     parts = features.parts

@@ -1,4 +1,4 @@
-"""Joint training: of which task each batch is, and what remedies conflicting gradients.
+"""Joint training: the order of the tasks' batches, and remedies for conflicting gradients.
 
 Legend: N_i training examples of task i, K tasks, P numbers in the parameters that they share.
 """
@@ -19,7 +19,7 @@ Step = tuple[str, ...]  # the tasks that give a batch each; more than one for pc
 
 @dataclass(frozen=True)
 class Course:
-    """What there is to learn of a task: as much as a training of its own would read."""
+    """The amount of training of a task, as in single-task training."""
 
     examples: int
     steps_per_epoch: int
@@ -32,17 +32,17 @@ class Course:
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps in which the learning rates rise and fall once."""
+    """Steps during which the learning rates rise and fall once."""
 
-    task: str | None  # that is learnt; None for all of them
+    task: str | None  # that is trained; None for all tasks
     steps: tuple[Step, ...]
-    checks: int  # after how many equal parts the dev sets are scored
+    checks: int  # number of equal parts, with a dev score after each
 
 
 def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> list[Phase]:
     """Return the training as phases: one per task (sequential), or a single one.
 
-    All schedules take as many batches as the tasks' own trainings together.
+    All schedules take as many batches as the single-task trainings in total.
 
     - sequential: task after task, each as if it were the only one (the report's table 3).
     - round-robin: the tasks in turn.
@@ -71,7 +71,7 @@ def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> lis
 
 
 def checks(plan: Sequence[Phase]) -> list[tuple[int, str | None]]:
-    """Return after how many steps there is a dev check, and what has then been learnt, if a task.
+    """Return the steps of the dev checks, and the task that is then finished, if any.
 
     A phase is cut into as many parts as it has epochs.
     """
@@ -91,7 +91,7 @@ def first_end(ends: Sequence[int], least_steps: int) -> int:
 
 
 def numbered(plan: Sequence[Phase]) -> list[list[tuple[str, int]]]:
-    """Return the batches of every step: the task, and how many of its batches came before."""
+    """Return the batches of every step: task and number of its earlier batches."""
     counts: Counter[str] = Counter()
     batches = []
     for phase in plan:
@@ -119,7 +119,7 @@ def _drawn(
 def _with_replay(
     task: str, count: int, earlier: list[str], share: float, draw: np.random.Generator
 ) -> tuple[Step, ...]:
-    """Return `count` steps of a task, and among them a `share` of all that are of earlier tasks."""
+    """Return `count` steps of a task, mixed with steps of earlier tasks, a `share` of the total."""
     replayed = round(count * share / (1 - share)) if earlier else 0
     steps = [task] * count + [earlier[row % len(earlier)] for row in range(replayed)]
     return tuple((steps[row],) for row in draw.permutation(len(steps)).tolist())
@@ -136,10 +136,10 @@ def without_conflicts(gradients: Tensor) -> Tensor:
     squares = (gradients**2).sum(dim=1)
     for task, gradient in enumerate(gradients):
         projected = gradient.clone()
-        # All processes take the same order, though each draws numbers of its own.
+        # All processes take the same order, although their random generators differ.
         for other in main_decides(torch.randperm(len(gradients)).tolist()):
             product = projected @ gradients[other]
-            # A vanished gradient conflicts with nothing.
+            # A zero gradient conflicts with no other.
             if other != task and product < 0:
                 projected -= product / squares[other] * gradients[other]
         total += projected

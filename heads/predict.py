@@ -1,4 +1,4 @@
-"""New texts, read from a file in pieces, and what a trained head says of them."""
+"""Predict new texts, read from a file in pieces, with a trained head."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from runtime.streams import printable
 
 logger = logging.getLogger("data")
 
-PIECE = 4096  # rows that are in memory at once
+PIECE = 4096  # rows in memory at once
 
 
 def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
@@ -29,16 +29,16 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
         UserError: a row of the file cannot be read; then `out` is not written.
     """
     check_outputs([out], [path])
-    # A generator: no row is read before its line is wanted.
+    # A generator: rows are read when their lines are written.
     header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task))
     if out is None:
-        # Rows are read before the header is printed: of a file that is refused, nothing is.
+        # Rows are read before the header is printed, so a refused file prints nothing.
         first = list(islice(lines, 1))
         for line in chain([header], first, lines):
             print(line)
         return
     with whole_file(out) as temporary, temporary.open("w", encoding="utf-8") as file:
-        # How many there are is only known at the end.
+        # Their number is only known at the end.
         with progress("predict", None, "row") as bar:
             file.write(f"{header}\n")
             for line in lines:
@@ -49,11 +49,11 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
 def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
     """Yield the id and the one or two texts of each row of a table, with a header or without.
 
-    Of one text, a line is a text where no header says otherwise. Blank lines are passed over; where
-    there is no id, it is the line's number. A row that lacks a text is kept, with a warning.
+    For tasks with one text, each line is a text unless there is a header. Blank lines are skipped.
+    Without ids, line numbers are used. A row that lacks a text is kept, with a warning.
 
     Raises:
-        DataError: as `open_table`; a line of one text that has tabs.
+        DataError: as `open_table`; a tab in a line of a task with one text.
     """
     if task.is_pair:
         table = open_table(path, (*pair_columns(*task.texts), ID_COLUMN))
@@ -77,7 +77,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
 
 
 def header_of(task: Task) -> str:
-    """Return the first line of the output: the id, the prediction, what it was decided by."""
+    """Return the first line of the output: id, prediction, and its probabilities."""
     names = ["id", task.label]
     if task.label_kind == "binary":
         names.append("probability")
@@ -88,9 +88,9 @@ def header_of(task: Task) -> str:
 
 
 def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterator[str]:
-    """Yield a line for each row, as `header_of` names its fields."""
+    """Yield a line for each row, with the fields of `header_of`."""
     rows = iter(rows)
-    # A score is its own prediction; a class stands beside the probabilities that decided it.
+    # A score is the prediction; a class is followed by its probabilities.
     scored = head.task.label_kind == "score"
     while piece := list(islice(rows, PIECE)):
         ids, texts = zip(*piece, strict=True)

@@ -1,8 +1,8 @@
 """Published classifiers as heads, and heads as published classifiers.
 
 A head on [CLS] is a classifier in the sense of transformers: BERT's pooler and a linear layer. So
-a published cross-encoder becomes a head, is scored and tuned like any other, and a head of ours
-leaves as a folder that `CrossEncoder` loads.
+a published cross-encoder can be scored and tuned like any other head, and a head of this form can
+be exported to a folder that `CrossEncoder` loads.
 """
 
 from torch import nn
@@ -14,8 +14,8 @@ from minbert.encoder import SentenceEncoder
 
 
 def fitting_labels(task: Task) -> tuple[int, ...]:
-    """Return how many labels a classifier for a task may have."""
-    # One logit is a score, or decides by its sign; two are one of the two classes.
+    """Return the possible numbers of labels of a classifier for a task."""
+    # One logit is a score, or its sign is the class; two logits are two classes.
     return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.label_kind]
 
 
@@ -37,7 +37,7 @@ def load_classifier(head: Head, classifier: BertClassifier) -> None:
     dense, out = _two_layers(head)
     last = classifier.out.state_dict()
     if classifier.out.out_features == 2 and out.out_features == 1:
-        # softmax([s, t])[1] is sigmoid(t - s): two logits decide as their difference does.
+        # softmax([s, t])[1] is sigmoid(t - s): one logit can replace two.
         last = {name: tensor[1:] - tensor[:1] for name, tensor in last.items()}
     dense.load_state_dict(classifier.dense.state_dict())
     out.load_state_dict(last)
@@ -48,8 +48,8 @@ def load_classifier(head: Head, classifier: BertClassifier) -> None:
 def to_classifier(head: Head) -> BertClassifier:
     """Return a head of this form as a classifier."""
     dense, out = _two_layers(head)
-    # It gives the head's scores, or the probability of one of two classes; the logits of several
-    # classes are left as they are.
+    # The activation gives the head's scores, or the probability of the positive class; logits of
+    # several classes are not changed.
     activation = "Sigmoid" if out.out_features == 1 else "Identity"
     if isinstance(head, STSClassifierHead):
         activation = head.score_activation

@@ -41,7 +41,7 @@ class SavedHead:
     reader: str  # one of `heads.config.READERS`
 
     def embed(self, items: Sequence[Item]) -> np.ndarray:
-        """Return the embeddings of items, (n, *parts, H) float32; equal ones are read again."""
+        """Return the embeddings of items, (n, *parts, H) float32; repeats are encoded again."""
         sequences = self.features.tokenize(self.encoder, items)
         return embedded(self.encoder, self.features, sequences)
 
@@ -51,7 +51,7 @@ class SavedHead:
         Args:
             columns: the embeddings of all first items, of all second ones: (N, *parts, H) each.
         """
-        # Columns one below the other, (items * N, *parts, H), as `_read` has them.
+        # Columns concatenated, (items * N, *parts, H), as `_read` expects them.
         return head_logits(self.head, self._inputs(np.concatenate(columns), len(columns[0])))
 
     def logits(self, examples: Sequence[Item]) -> np.ndarray:
@@ -59,20 +59,20 @@ class SavedHead:
         return head_logits(self.head, self._read(examples))
 
     def soft(self, examples: Sequence[Item]) -> np.ndarray:
-        """Return what predictions are decided by, float64; see heads.heads.Head.soft."""
+        """Return the scores behind the predictions, float64; see heads.heads.Head.soft."""
         return head_soft(self.head, self._read(examples))
 
     def predict(self, examples: Sequence[Item | str], *, probabilities: bool = False) -> np.ndarray:
         """Return the predictions (N,) of the texts of N examples: scores, 0 and 1, or classes.
 
         Args:
-            examples: a tuple of texts each; of a task with one text, it may be given by itself.
-            probabilities: return those in place of predictions: of a 1, (N,), or of each class,
-                (N, C), float64.
+            examples: a tuple of texts each; for a task with one text, also plain texts.
+            probabilities: return float64 probabilities instead: of label 1, (N,), or of each class,
+                (N, C).
 
         Raises:
-            UserError: one text in place of several examples; an example with another number of
-                texts, or with something that is no text; probabilities of a similarity.
+            UserError: one text instead of a list of examples; an example with a wrong number of
+                texts, or with an item that is not a text; probabilities of a similarity.
         """
         if isinstance(examples, str):
             raise UserError(f"predict: {examples[:40]!r} is one text; give a list of examples")
@@ -110,9 +110,9 @@ class SavedHead:
 
 
 def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain: str) -> None:
-    """Write a head as safetensors, with what is needed to rebuild it in its metadata.
+    """Write a head as safetensors; the metadata hold all that is needed to rebuild it.
 
-    `key` is that of the cell's results, and shows later whether the head belongs to them.
+    `key` is the key of the cell's results. It shows later whether the head belongs to them.
     """
     if not is_main():
         return
@@ -127,7 +127,7 @@ def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
-    """Return a saved head's task, its reader (of `heads.config.READERS`), how it was trained.
+    """Return a saved head's task, its reader (of `heads.config.READERS`) and its settings.
 
     Raises:
         CheckpointError: no file that `save_head` wrote, or of an unknown task.
@@ -136,11 +136,11 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     known = {field.name for field in fields(HeadConfig)}
     try:
         FEATURES[about["encoder"]], about["pretrain"]  # looked up for their KeyError
-        # Settings that only a later version knows are passed over.
+        # Settings of later versions are ignored.
         raw = json.loads(about["config"])
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
         task = TASKS[about["task"]]
-        if "labels" in about:  # of a file of the user's own
+        if "labels" in about:  # trained on the user's file
             of_file: dict[str, Any] = json.loads(about["labels"])
             of_file |= {name: tuple(of_file[name]) for name in ("texts", "words")}
             task = replace(task, **of_file)
@@ -153,7 +153,7 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
 
 
 def why_no_threshold(path: Path) -> str:
-    """Return why a saved head gives no scores of pairs to cut, "" if it does."""
+    """Return why no threshold can be chosen for a saved head, "" if one can."""
     task, _, _ = read_head(path)
     if task.is_pair and task.label_kind != "classes":
         return ""
@@ -174,12 +174,12 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
     task, reader, config = read_head(path)
     about = read_about(path)
     run = path.absolute().parent.parent
-    # A tuned encoder lies under its head's name; a frozen one is that of all heads of its stage.
+    # A tuned encoder is stored under its head's name; heads of a stage share a frozen encoder.
     folder, pooling = run / "models" / path.stem, None
     if config.tune == "frozen":
         pretrain = about["pretrain"]
         folder = run / "backbones" / ("none" if pretrain == "none" else f"{pretrain}-{config.seed}")
-        if pretrain == "none":  # as the run pooled, whatever the checkpoint states
+        if pretrain == "none":  # the run's pooling, not that of the checkpoint
             pooling = run_options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(
@@ -191,17 +191,17 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
     size = features.size(encoder)
     head = build_head(task, reader, size, config.features, config.dropout)
     load_module(head, read_file(path), path)
-    # The activation of a published cross-encoder is no tensor: the file says which it is.
+    # The activation of a published cross-encoder is not a tensor; its name is in the metadata.
     if isinstance(head, STSClassifierHead):
         head.score_activation = about.get("activation", head.score_activation)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
 
 
 def _again(run: Path) -> str:
-    """Return how a run that lacks something is made whole."""
+    """Return the remedy for missing files of a run."""
     config = run / "config.json"
     if config.is_file() and "format" not in read_object(config, DataError):
-        # Of before 1.1: a run into its folder is refused.
+        # From before 1.1: a run into its folder is refused.
         return "a run before version 1.1 is not continued: train anew with another --run-dir"
     return "run its command again, which trains what is missing"
 
@@ -217,7 +217,7 @@ def run_options(run: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedCell:
-    """A trained head in a run folder, and what results.json says of it."""
+    """A trained head in a run folder, and its entries in results.json."""
 
     path: Path  # RUN/heads/NAME.safetensors
     scores: tuple[dict[str, Any], ...]  # an entry per labelled split, dev first
@@ -228,7 +228,7 @@ class FinishedCell:
 
     @property
     def files(self) -> list[Path]:
-        """Files and folders of the run that no command may write over: it reads them."""
+        """Files and folders of the run that commands read and must not overwrite."""
         run = self.path.parent.parent
         encoders = [run / "models" / self.name, *run.glob("backbones/*")]
         return [self.path, run / "results.json", run / "config.json", *encoders]
@@ -245,7 +245,7 @@ class FinishedCell:
 
 
 def finished_cells(run: Path) -> list[FinishedCell]:
-    """Return the cells of a run whose heads are there, task by task, the best on dev first.
+    """Return the cells of a run whose heads exist, task by task, the best on dev first.
 
     Raises:
         DataError: no run folder, damaged or edited results, or no finished cell.
@@ -256,7 +256,7 @@ def finished_cells(run: Path) -> list[FinishedCell]:
     by_key = defaultdict(list)
     for entry in sorted(_results(path), key=lambda entry: entry["split"]):  # dev, then test
         by_key[entry["key"]].append(entry)
-    # Each training has kept what was measured; before version 1.1 there were none.
+    # Each training keeps its results since version 1.1.
     kept = sorted(run.glob("trainings/*/"))
     measured = []
     for training in kept:
@@ -265,7 +265,7 @@ def finished_cells(run: Path) -> list[FinishedCell]:
         measured += _results(training / path.name)
     cells = []
     for head_path in sorted(run.glob("heads/*.safetensors")):
-        # A head and its scores carry the same key, whatever else its name is made of.
+        # A head and its scores have the same key.
         entries = by_key.get(read_about(head_path).get("key"))
         if not entries:
             continue
@@ -302,11 +302,11 @@ def find_cell(
     Args:
         run: the run folder.
         wanted: the name of a cell or of a task, or None.
-        why_not: says of a head's file why it does not do, "" if it does. The best that does is
-            taken; a cell that is named is returned in any case.
+        why_not: returns why a head's file is unsuitable, "" if it is suitable. The best suitable
+            cell is returned; a cell that is named is returned in any case.
 
     Raises:
-        DataError: there is no such cell, none that does, or scores of several tasks cannot be
+        DataError: there is no such cell, no suitable cell, or scores of several tasks cannot be
             compared.
     """
     cells = finished_cells(run)

@@ -1,8 +1,8 @@
-"""Heads of the comparison: trained on frozen features or with a live encoder, and applied.
+"""Train heads on frozen features or with a live encoder, and predict with them.
 
 One loop trains the head of one task, or those of several tasks jointly on one encoder (heads.joint
-says which task each batch is of). Several processes train a live encoder together; heads on frozen
-features take seconds, and each process trains them alike. The first process scores and predicts.
+gives the task of each batch). Several processes share the training of a live encoder. Heads on
+frozen features take seconds, so every process trains them. The first process scores and predicts.
 Legend: B examples of a batch, N of a split, C classes.
 """
 
@@ -65,8 +65,8 @@ from runtime.training import (
 # Dev predictions (N,) -> the main metric; None, where it is undefined, counts as worst.
 Score = Callable[[np.ndarray], float | None]
 
-# A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and
-# on a busy machine they wait for each other.
+# A smaller head on frozen features is trained with one thread: more threads gain nothing, and on a
+# busy machine they wait for each other.
 SHARED_WEIGHTS = 2**20
 SPEED_ROWS = 128  # enough to measure speed, few enough to take little time
 # Steps between two saved states, each of the encoder, its moments and the best encoder so far:
@@ -77,11 +77,11 @@ SAVED = ("step", "history", "best_score", "best_state", "kept_step", "before")
 
 @dataclass(frozen=True)
 class HeadTask:
-    """A task that a head learns, alone or jointly with others."""
+    """A task that a head learns, separately or jointly with others."""
 
     task: str  # its name
     reader: str  # a key of `FEATURES`; a single text is always read by `bi`
-    # Of a joint training only epochs and features are the task's own; rates and batch size are
+    # In joint training only epochs and features are taken from here; rates and batch size are
     # those of the first task.
     config: HeadConfig
     splits: Splits
@@ -90,7 +90,7 @@ class HeadTask:
 
     @property
     def record(self) -> Task:
-        """Return all that is known of the task, with the scale and words of its file."""
+        """Return the task's record, with the scale and words of its file."""
         return self.splits.task or TASKS[self.task]
 
     @property
@@ -100,17 +100,17 @@ class HeadTask:
 
 @dataclass(frozen=True)
 class FittedHead:
-    """Predictions of every split but train, how training went, and what it cost."""
+    """Predictions of every split except train, the history of training, and its time."""
 
     head: Head
     logits: dict[str, np.ndarray]  # split -> (N,) or (N, C)
     predictions: dict[str, np.ndarray]  # split -> (N,), made from these
-    inputs: dict[str, HeadInputs]  # split -> what they were made from
+    inputs: dict[str, HeadInputs]  # split -> inputs of the logits
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
-    steps: int  # of the training; of a joint one all of them
-    seconds: float  # encoding (unless cached), training, prediction; of a joint training all of it
+    steps: int  # of the whole training, also if joint
+    seconds: float  # encoding (unless cached), training, prediction; joint: of all tasks
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
-    # split -> (N,), as they were when a joint training had just learnt this task and no later one.
+    # split -> (N,), predictions of a sequential training directly after this task.
     before: dict[str, np.ndarray]
 
 
@@ -125,19 +125,19 @@ def fit_heads(
     resume: bool = False,
     epoch: int | None = None,
 ) -> list[FittedHead]:
-    """Train the head of each task and predict dev and test; of several processes, all call this.
+    """Train the head of each task and predict dev and test; all processes must call this.
 
     Args:
-        encoder: with `tune == "frozen"` frozen here, to read each distinct text once; otherwise all
-            of it or its last layers are trained along, in place.
-        head_tasks: one, or several in the order in which they are learnt.
+        encoder: frozen here with `tune == "frozen"`, to encode each distinct text once; otherwise
+            all of it or its last layers are trained with the head, in place.
+        head_tasks: one, or several in the order of training.
         cache: the folder of frozen embeddings.
         joint: the schedule and remedies of a joint training; None for one task.
         fingerprint: of the encoder, if already known.
         state_path: of the resumable state; the caller deletes it once the results are written.
         resume: continue from that state.
-        epoch: to stop after, chosen beforehand; None keeps the epoch with the best dev score, or
-            the last state of a joint training.
+        epoch: stop after this epoch, chosen beforehand; None keeps the epoch with the best dev
+            score, or the last state of a joint training.
     """
     started = time.perf_counter()
     inputs = [
@@ -187,9 +187,9 @@ def by_name(splits: Splits) -> dict[str, list[Any]]:
 
 
 def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list[Phase]:
-    """Return the training of one task, which is a sequence of one, or of several jointly."""
-    # Each task's share of the steps is what its own training would take; a published head is
-    # trained for none, and has no rows to train on.
+    """Return the phases of training one task, or several tasks jointly."""
+    # Each task has the steps of its single-task training; a published head has no steps and no
+    # rows to train on.
     config = head_tasks[0].config
     courses = {}
     for head_task in head_tasks:
@@ -202,7 +202,7 @@ def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list
 
 
 def unfreeze(model: BertModel, layers: int | None) -> None:
-    """Make the last `layers` of an encoder trainable and nothing else of it; None: everything."""
+    """Make only the last `layers` of an encoder trainable; None: everything."""
     # Below them no gradient is computed, which saves time as well.
     model.requires_grad_(layers is None)
     for layer in model.encoder.layer[-layers:] if layers else ():
@@ -210,10 +210,10 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 
 
 class HeadTrainer:
-    """Trains the head of one task, or those of several jointly, and a live encoder with them.
+    """Trains the head of one task, or several heads jointly, with or without a live encoder.
 
     Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
-        With `best_from` the best dev score from that epoch on is kept, of several tasks their mean.
+        `best_from`: keep the best state from that epoch on, by dev score (mean over tasks).
     """
 
     def __init__(
@@ -231,11 +231,11 @@ class HeadTrainer:
         self.head_tasks = {head_task.task: head_task for head_task in head_tasks}
         self.inputs = dict(zip(self.head_tasks, inputs, strict=True))
         self.config = config = head_tasks[0].config
-        # Several processes share the batches of a live encoder; frozen features are not worth it.
+        # Several processes share the batches of a live encoder, but not those of frozen features.
         self.live = config.tune != "frozen"
         if self.live:
             unfreeze(encoder.model, TUNES[config.tune])
-        # Classes and scores alike are float here; each head's loss makes of them what it needs.
+        # Classes and scores are float here; each head's loss converts them as needed.
         self.labels = {
             task: torch.tensor([example.label for example in head_task.splits.train]).float()
             for task, head_task in self.head_tasks.items()
@@ -244,8 +244,8 @@ class HeadTrainer:
         set_seed(config.seed)
         heads = nn.ModuleDict(self.heads)
         self.trained = nn.ModuleDict({"heads": heads})
-        self.shared: list[nn.Parameter] = []  # what all tasks pull at: P numbers
-        # A tuned encoder has a rate of its own: its weights are near where they should be.
+        self.shared: list[nn.Parameter] = []  # parameters shared by all tasks: P numbers
+        # A tuned encoder has a separate rate, since its weights are pre-trained.
         rates: list[tuple[nn.Module, float]] = [(heads, config.learning_rate)]
         if self.live:
             self.trained["encoder"] = encoder.model
@@ -253,7 +253,7 @@ class HeadTrainer:
             rates.append((encoder.model, config.backbone_learning_rate))
             if config.backbone_dropout is not None:
                 set_dropout(encoder.model, config.backbone_dropout)
-            draw_apart(config.seed)  # each process has its own dropout
+            draw_apart(config.seed)  # each process draws different dropout
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
         # Listed once: a walk through the modules takes a tenth of a frozen head's step.
         self.parameters = [*self.trained.parameters()]
@@ -263,7 +263,7 @@ class HeadTrainer:
         self.checks = checks(plan)[:epoch]
         lengths = [len(phase.steps) for phase in plan]
         self.starts = {0, *accumulate(lengths)}
-        # Rates rise and fall once in every phase, also if the training stops at a chosen epoch.
+        # Rates rise and fall once per phase, even if training stops at a chosen epoch.
         factors = [linear_factor(n, config.warmup_ratio)(k) for n in lengths for k in range(n)]
         factors.append(0.0)  # after the last step
         self.schedule = LambdaLR(self.optimizer, lambda step: factors[step])
@@ -274,15 +274,15 @@ class HeadTrainer:
             best_from = first_end([end for end, _ in self.checks], config.least_steps)
         self.best_from = best_from
         self.best_score = -math.inf
-        self.kept_step = 0  # whose state the heads have in the end
+        self.kept_step = 0  # step whose state is kept at the end
         self.best_state: dict[str, Tensor] = {}
-        # Of that state, where it has read dev since the training began or was resumed.
+        # Logits of that state, if it has read dev since the training began or was resumed.
         self.dev_logits: dict[str, np.ndarray] = {}
-        # Predictions of a task when it has just been learnt; in the first process only.
+        # Predictions of a task directly after its phase; only in the first process.
         self.before: dict[str, dict[str, Tensor]] = {}
 
     def _new_head(self, head_task: HeadTask) -> Head:
-        """Return a head with its initial weights, which are those of a training of its own."""
+        """Return a head with the same initial weights as in single-task training."""
         config, task = head_task.config, head_task.record
         set_seed(config.seed)
         size = FEATURES[head_task.reader](config.features).size(self.encoder)
@@ -320,7 +320,7 @@ class HeadTrainer:
         return logits
 
     def logits_of_unseen(self, task: str, dev: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the logits of a task's splits but train; those of dev may be known already."""
+        """Return the logits of all splits of a task except train; `dev` if already known."""
         known = {} if dev is None else {"dev": dev}
         return {
             split: known[split] if split in known else self.logits(task, inputs)
@@ -342,7 +342,7 @@ class HeadTrainer:
         self.trained.train()
         total, weights = 0.0, 0
         for step in range(self.step, end):
-            # AdamW's moments are those of the task before: what is learnt next begins anew.
+            # AdamW's moments belong to the previous task, so they are reset.
             if step in self.starts:
                 self.optimizer.state.clear()
             loss, weight = self._train_step(step)
@@ -356,7 +356,7 @@ class HeadTrainer:
         """Take one step; return the mean loss of its batches, and the weight of this loss."""
         self.optimizer.zero_grad(set_to_none=True)
         losses, gradients, count = [], [], 0
-        # For surgery each task's gradient is set aside; else they add up in the parameters.
+        # PCGrad keeps each task's gradient separately; otherwise they add up.
         for task, number in self.batches[step]:
             loss, count = self._backward(task, number)
             losses.append(loss)
@@ -365,41 +365,41 @@ class HeadTrainer:
         # PCGrad: (K, P) to (P,), every conflict projected away.
         if gradients:
             put_gradient(self.shared, without_conflicts(torch.stack(gradients)))
-        # One unlucky batch must not undo what was learnt.
+        # Clipping limits the effect of a single batch.
         nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         self.schedule.step()
         values = [loss.item() for loss in losses]
         for value in values:
             check_finite(value, step)
-        # The last batch of an epoch is shorter and counts by its examples; batches of several tasks
-        # weigh alike, whatever their task.
+        # The last batch of an epoch is shorter and is weighted by its examples; batches of several
+        # tasks have equal weights.
         return sum(values) / len(values), 1 if self.joint else count
 
     def _backward(self, task: str, number: int) -> tuple[Tensor, int]:
         """Add the gradient of a task's batch; return its loss and how many examples it has."""
         head, labels, config = self.heads[task], self.labels[task], self.config
-        # The task's own seeded order, whatever comes between its batches.
+        # The seeded order of this task, independent of other tasks' batches.
         rows = batch_rows(number, len(labels), config.batch_size, config.seed)
         shared_rows = share(rows) if self.live else rows
-        # Features (B, F) to logits (B,) or (B, C); of live inputs, the encoder runs here.
+        # Features (B, F) to logits (B,) or (B, C); with live inputs, the encoder runs here.
         logits = head(self.inputs[task]["train"].batch(shared_rows))
         loss = head.loss(logits, labels[shared_rows].to(logits.device))
-        # Its part of the mean over the joint batch: the shares of all processes add up to it.
+        # This process's part of the mean over the batch; the parts of all processes add up to it.
         loss = loss * (len(shared_rows) / len(rows))
         # Through the head, and on through a live encoder; frozen features have no gradient.
         loss.backward()
         total = loss.detach()
         if self.live:
-            # Another head may keep its gradient of an earlier batch of this step, already summed.
+            # Another head may already have its summed gradient from an earlier batch of this step.
             sum_gradients([*head.parameters(), *self.shared])
             total = sum_over_ranks(total)
         return total, len(rows)
 
     def _check(self, loss: float, learnt: str | None) -> None:
         """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
-        # All tasks, also those learnt long ago: the curves show what is forgotten. Where dev
-        # decides nothing, an encoder that is tuned for one task reads it only in the end.
+        # Earlier tasks are scored too, so the curves show forgetting. If dev decides nothing, an
+        # encoder that is tuned for one task is scored only at the end.
         last = self.step == self.checks[-1][0]
         wanted = self.best_from or self.joint or not self.live or last
         scores = []
@@ -441,20 +441,20 @@ def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:
         parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
     # Parts of (B,) or (B, C) become (N,) or (N, C).
     rows = np.concatenate([rows for rows, _ in parts])
-    # Batches go by length; this puts the rows back into the order of the inputs.
+    # Batches are sorted by length; this restores the order of the inputs.
     return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
 def predicted(head: Head, logits: np.ndarray) -> np.ndarray:
-    """Return the predictions (N,) float64 that a head makes from its logits."""
+    """Return the predictions (N,) float64 of a head from its logits."""
     return np.asarray(head.predict(torch.from_numpy(logits)).double().numpy())
 
 
 def soft_of(head: Head, logits: np.ndarray) -> np.ndarray:
-    """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
+    """Return float64 probabilities, (N,) or (N, C), or scores, (N,), from a head's logits."""
     return np.asarray(head.soft(torch.from_numpy(logits).double()).numpy())
 
 
 def head_soft(head: Head, inputs: HeadInputs) -> np.ndarray:
-    """Return what a head decides by of examples that it has not read yet, as `soft_of` does."""
+    """Return the result of `soft_of` for examples that the head has not read yet."""
     return soft_of(head, head_logits(head, inputs))

@@ -15,9 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[SentencePair]:
-    """Return the pairs without a text of the rows that a run trained a task's heads on.
+    """Return the pairs that share no text with the training rows of a task in a run.
 
-    All of them where the run's data is no longer there.
+    All pairs are returned if the run's data no longer exists.
     """
     options, seen = run_options(run), Seen()
     try:
