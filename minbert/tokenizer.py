@@ -170,8 +170,8 @@ class BertTokenizer:
             max_length: tokens kept, special ones included; of a pair, the longer text is cut first.
             when_cut: called with each text or pair that is cut.
 
-            Raises:
-                UserError: an item that is not a text, or no room for the special tokens.
+        Raises:
+            UserError: an item that is not a text, or no room for the special tokens.
         """
         paired = text_pairs is not None
         room = max_length - (2 + self.separators * paired)
