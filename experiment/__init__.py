@@ -1,5 +1,4 @@
-"""What a run is made of: its settings, what it opens, its grid and cells; the papers' tables;
-and every table of the pages again.
+"""The parts of a run (settings, opening of files, grid, cells), and the tables of the pages.
 
-The story that joins them is read in run_multitask.py.
+run_multitask.py shows how the parts work together.
 """

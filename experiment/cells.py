@@ -1,4 +1,4 @@
-"""The cells of a training: what they are trained on, what decides their numbers, their scores."""
+"""The cells of a training: their data, everything that determines their numbers, their scores."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -36,17 +36,17 @@ class FittedCell:
     """A trained head of the grid."""
 
     cell: Coordinates
-    head_task: HeadTask  # what it was trained on, and how
-    fitted: FittedHead  # the head, and what it predicts
-    encoder: SentenceEncoder  # as it is under the trained head
+    head_task: HeadTask  # its data and settings
+    fitted: FittedHead  # the head and its predictions
+    encoder: SentenceEncoder  # in its state after training
     chosen: Chosen | None  # epochs and rate, if a part of train chose them
 
 
 def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
-    """Return everything that decides the numbers of a training, by its name.
+    """Return everything that determines the numbers of a training, by name.
 
-    What was read in tuning decides the scores on rows without overlap. The heads of a joint
-    training depend on all of its tasks, in their order.
+    The texts read in tuning are included, since they determine the scores on rows without
+    overlap. The heads of a joint training depend on all of its tasks, in their order.
     """
     cells = [head.cell for head in training.heads]
     tuned_on = [] if cells[0].pretrain == "none" else [cells[0].pretrain, "selection"]
@@ -62,14 +62,14 @@ def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
 
 
 def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] | None:
-    """Return what decides the head of the checkpoint that a head starts from, if it does."""
+    """Return everything that determines the checkpoint's head, if the head starts from it."""
     task, form = opened.inputs.record(head.cell.task), head.config.features
     classifier = published_classifier(tuned.encoder, task, head.cell.reader, form)
     return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
 
 def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
-    """Return what a head is trained on, how, and by what dev is scored."""
+    """Return a head's training data, settings and dev score."""
     cell, splits = head.cell, opened.inputs.splits[head.cell.task]
     train = in_orders(train_examples(cell, splits.train), head.config)
     config = head.config.for_rows(len(train))
@@ -79,12 +79,12 @@ def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
 
 
 def in_orders(train: list[Any], config: HeadConfig) -> list[Any]:
-    """Return the examples to train on, after them in the other order where that is asked for."""
+    """Return the examples to train on; with `both_orders`, followed by the swapped pairs."""
     return [*train, *in_the_other_order(train)] if config.both_orders else train
 
 
 def train_examples(cell: Coordinates, labelled: list[Any]) -> list[Any]:
-    """Return the labelled examples that a head is trained on: a published one on none of ours."""
+    """Return the labelled examples that a head is trained on: none for a published head."""
     return [] if cell.tune == "none" else [labelled[row] for row in train_rows(cell, labelled)]
 
 
@@ -96,18 +96,18 @@ def train_rows(cell: Coordinates, labelled: list[Any]) -> np.ndarray:
 
 
 def parts_to_try(head: PlannedHead, splits: Splits, named: bool = False) -> list[Parts]:
-    """Return which rows of a head's train examples each trial is fitted on, and which choose.
+    """Return for each trial the train rows to fit on, and the held-out rows to score.
 
-    [] where no trial is asked for, or too few rows share no text with the rest, dev and test.
+    [] if no trial is needed, or if too few rows share no text with the rest, dev and test.
 
     Raises:
-        UserError: too little to choose by, for rates that the user has `named`.
+        UserError: too few held-out rows for rates that the user has `named`.
     """
     if not head.tries:
         return []
     cell, train = head.cell, train_examples(head.cell, splits.train)
-    # Frozen features are read once, whatever is tried. An encoder that is tuned reads in each
-    # trial: it has one at each rate, and not on all rows.
+    # Frozen features are computed once for all trials. A tuned encoder is trained in each trial,
+    # so it has one trial per rate, on a limited number of rows.
     most, trials = (None, MOST_TRIALS) if cell.tune == "frozen" else (MOST_TO_TRY, 1)
     scored = [*splits.dev, *splits.test]
     parts = parts_of(train, scored, cell.seed, _has_classes(cell), most)[:trials]
@@ -124,7 +124,7 @@ def _has_classes(cell: Coordinates) -> bool:
 def inputs_of_head(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, HeadInputs]:
     """Return the inputs of a head on a frozen encoder, from the embeddings of all rows.
 
-    The encoder so reads the texts once, for all numbers of labels and for the trial.
+    So the encoder reads the texts once for all numbers of labels and for the trials.
     """
     cell, config = head.cell, head.config
     labelled, task = opened.inputs.splits[cell.task].train, TASKS[cell.task]
@@ -151,7 +151,7 @@ def write_training(
 ) -> None:
     """Score the heads of a training, and fill its folder, which is laid out as a run folder.
 
-    Of several processes the first one does it.
+    Only the first process does it.
     """
     if not is_main():
         return
@@ -178,7 +178,7 @@ def write_training(
 def scored(
     opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
 ) -> list[Cell]:
-    """Return a cell per labelled split of a trained head, and write what lies behind its scores."""
+    """Return a cell per labelled split of a trained head; write its predictions and soft scores."""
     head, fitted, features = result.cell, result.fitted, result.head_task.features
     task, splits = TASKS[head.task], opened.inputs.splits[head.task]
     train = train_examples(head, splits.train)
@@ -196,7 +196,7 @@ def scored(
         return head_soft(fitted.head, inputs[""])
 
     chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
-    # Thresholds are chosen by labelled examples, too.
+    # Thresholds are also chosen on labelled examples.
     seen = opened.seen_by(head.pretrain, [*train, *held_out])
     soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
     cells = []
@@ -208,7 +208,7 @@ def scored(
         scores = score_split(head.task, examples, predictions, seen)
         soft = soft_of(fitted.head, fitted.logits[split])
         behind = {"soft": soft}
-        # What the encoder knows without any head: the cosine, or MaxSim.
+        # The encoder's similarity without a head: the cosine, or MaxSim.
         inputs = fitted.inputs[split]
         bare = features.bare(inputs.columns) if task.label_kind == "score" else None
         if bare is not None:
@@ -216,16 +216,16 @@ def scored(
             scores["metrics"][COSINE] = spearman(bare, labels)
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
-        # What the probabilities say beyond the predictions, where it applies.
+        # Results that need probabilities instead of predictions.
         if task.label_kind != "score":
             scores["calibration"] = calibration(soft, labels)
-        # By what the trial predicts of rows that it was not fitted on.
+        # Chosen on the trials' predictions of held-out rows.
         if held_out:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(
                 head.task, soft, labels, *chosen_by, clusters=clusters
             )
-        if head.reader == "cross" and split == "dev":  # all pairs once more: takes its time
+        if head.reader == "cross" and split == "dev":  # slow: reads all pairs again
             swapped = read(in_the_other_order(examples))
             scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
         cell = Cell(
@@ -246,10 +246,10 @@ def scored(
 
 
 def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
-    """Return rows of train that the threshold of a yes-or-no task is chosen by, [] for none.
+    """Return the train rows on which the threshold of a binary task is chosen, [] for none.
 
-    They share no text with dev and test. The trial has predicted them without being trained on
-    them; a published head was trained on none of our rows.
+    They share no text with dev and test. The trials predicted them without training on them; a
+    published head was trained on none of our rows.
     """
     cell = result.cell
     if TASKS[cell.task].label_kind != "binary":

@@ -1,7 +1,7 @@
 """The grid: which stages and trainings a run consists of, each with all of its settings.
 
-A stage is an encoder, as loaded or tuned contrastively with one seed. On it stand trainings, each
-of one head or, jointly, of a head per task.
+A stage is an encoder, as loaded or tuned contrastively with one seed. It has trainings, each of one
+head or, in joint training, of one head per task.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class PlannedHead:
 
     cell: Coordinates
     config: HeadConfig
-    rates: tuple[float, ...]  # of the encoder, to choose from; () where there is no choice
+    rates: tuple[float, ...]  # candidate rates of the encoder; () if there is no choice
     select: str = "train"  # of heads.config.SELECT
 
     @property
@@ -37,13 +37,13 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Return the name of its encoder, `none-sst+sts-bi-joint-annealed-interaction-42`."""
+        """Return the name of its encoder: `none-sst+sts-bi-joint-annealed-interaction-42`."""
         cells = [head.cell for head in self.heads]
         return replace(cells[0], task="+".join(cell.task for cell in cells)).name
 
     @property
     def frozen(self) -> bool:
-        """Return whether the encoder under the heads stays as it is."""
+        """Return whether the encoder is not trained with the heads."""
         return self.heads[0].cell.tune in ("frozen", "none")
 
 
@@ -55,7 +55,7 @@ class Stage:
     seed: int  # of the objective and of the heads
     config: SimCSEConfig | None  # of the objective; None for `none`
     trainings: tuple[Training, ...]
-    baseline: bool = False  # whether it stands only to say what the other stages have changed
+    baseline: bool = False  # whether it only serves to measure the effect of the other stages
 
 
 def grid(settings: Settings) -> list[Stage]:
@@ -83,10 +83,10 @@ def pairings(settings: Settings) -> list[tuple[str, str]]:
 
 
 def baseline(settings: Settings) -> list[str]:
-    """Return the tasks whose frozen bi-encoder is trained on the untuned encoder, too.
+    """Return the tasks whose frozen bi-encoder is also trained on the untuned encoder.
 
-    That tells what SimCSE changed. [] where the user names the untuned encoder, or where no frozen
-    bi-encoder could be compared with it.
+    This measures the effect of SimCSE. [] if the user names the untuned encoder, or if there is no
+    frozen bi-encoder to compare with it.
     """
     if settings.no_baseline or "none" in settings.pretrain or "frozen" not in settings.tune:
         return []
@@ -100,7 +100,7 @@ def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
         if tune == "joint":
             for joint in settings.joints:
                 for reader in settings.encoder:
-                    # Single texts too, of which each of these encoders makes something else.
+                    # Single texts too, since these encoders differ.
                     heads = [
                         _head(settings, pretrain, task, reader, joint.name, seed)
                         for task in settings.in_order
@@ -117,7 +117,7 @@ def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
 
 
 def _fits_published(task: str, reader: str, pretrain: str) -> bool:
-    """Return whether a published head can be scored there: on its own encoder, pairs joined."""
+    """Return whether a published head can be scored: on its untuned encoder, with joined pairs."""
     return pretrain == "none" and (reader == "cross" or not TASKS[task].is_pair)
 
 
@@ -130,7 +130,7 @@ def _head(
     seed: int,
     train_rows: str = "",
 ) -> PlannedHead:
-    """Return a head of the grid; without `train_rows` it has the most labels there are."""
+    """Return a head of the grid; without `train_rows` it uses all labels."""
     most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
     cell = Coordinates(
         pretrain=pretrain,

@@ -1,7 +1,7 @@
-"""All that the settings name, opened once: found and checked first, then read.
+"""Find, check and read everything that the settings name, once.
 
-`find_inputs` looks at every file, folder and table row that a run will need; `open_run` loads the
-encoder and the training texts. Everything else is handed these records and opens nothing again.
+`find_inputs` checks every file, folder and table row that a run will need; `open_run` loads the
+encoder and the training texts. All other modules get these records and open nothing again.
 """
 
 import copy
@@ -51,18 +51,18 @@ TRAIN_TEXTS = "train-texts.txt"
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the settings name: where it is, the rows of the tasks, and what is to be done."""
+    """The inputs of a run: the paths of files, the rows of the tasks, and the grid."""
 
     settings: Settings
     stages: list[Stage]  # the grid
     device: torch.device
-    dtype: torch.dtype  # that the encoder multiplies in
+    dtype: torch.dtype  # of the encoder's products
     data_folder: Path  # of the tasks' files
     checkpoint: CheckpointFolder  # the backbone's
-    teacher_folder: Path | None  # of the encoder to learn from
+    teacher_folder: Path | None  # the encoder to distil from
     splits: dict[str, Splits]  # by task
-    files: dict[str, Path]  # to train on, by contrastive objective
-    selection: list[SentencePair]  # pairs that checkpoints are selected by, [] for none
+    files: dict[str, Path]  # training file by contrastive objective
+    selection: list[SentencePair]  # pairs by which checkpoints are selected, [] for none
     about: str = ""  # the user's own tables in one line, "" for the tasks of a folder
     on_train: tuple[str, ...] = ()  # contrastive objectives that read the texts of the train part
 
@@ -72,12 +72,12 @@ class Inputs:
 
     @property
     def published_labels(self) -> int | None:
-        """Return how many labels the backbone's own head has, None if it has none."""
+        """Return the number of labels of the backbone's published head, None if it has none."""
         return stated_labels(self.checkpoint)
 
     @property
     def simcse_configs(self) -> dict[str, SimCSEConfig]:
-        """Return by contrastive objective its settings, those of the first seed."""
+        """Return the settings of each contrastive objective, with the first seed."""
         seed = self.stages[0].seed
         return {
             stage.pretrain: stage.config
@@ -103,7 +103,7 @@ def find_inputs(settings: Settings) -> Inputs:
     dtype = choose_precision(settings.precision, device)
     files: dict[str, Path] = {}
     on_train: list[str] = []
-    with main_first():  # what is missing is downloaded once
+    with main_first():  # missing files are downloaded once
         folder = data_folder(settings.data)
         checkpoint = CheckpointFolder.find(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
@@ -149,7 +149,7 @@ def find_inputs(settings: Settings) -> Inputs:
 
 
 def check_training(inputs: Inputs) -> None:
-    """Raise TrainingError for a contrastive stage that could not learn from what it is given."""
+    """Raise TrainingError for a contrastive stage that cannot learn from its data."""
     configs = inputs.simcse_configs
     if not configs:
         return
@@ -165,7 +165,7 @@ def check_training(inputs: Inputs) -> None:
 
 
 def check_published(inputs: Inputs) -> None:
-    """Raise CheckpointError if the backbone has no head of its own that a task can be scored by."""
+    """Raise CheckpointError if the backbone has no published head that fits a task."""
     labels, name = inputs.published_labels, inputs.settings.backbone
     if labels is None:
         raise CheckpointError(
@@ -182,10 +182,10 @@ def check_published(inputs: Inputs) -> None:
 
 
 def open_folder(settings: Settings) -> RunFolder:
-    """Return the run folder; not one of another command, whose results would be replaced.
+    """Return the run folder; refuse that of another command, whose results would be replaced.
 
     Raises:
-        DataError: it is of an earlier version, or of other settings, which are named.
+        DataError: it is of an earlier version, or of other settings; the message names them.
     """
     folder = RunFolder(settings.folder(), read_only=not is_main())
     config = folder.config()
@@ -212,7 +212,7 @@ class Run:
     backbone: Backbone  # the encoder before any tuning
     objectives: dict[str, Objective]  # by name
     texts: dict[str, TrainingTexts]  # by contrastive objective
-    seen: dict[str, Seen] = field(repr=False)  # by contrastive stage: what it read, for the audit
+    seen: dict[str, Seen] = field(repr=False)  # by contrastive stage: its texts, for the leak audit
 
     @property
     def settings(self) -> Settings:
@@ -260,7 +260,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The encoder under the heads, and the fingerprint of what decides its embeddings."""
+    """The encoder under the heads, and the fingerprint of its embeddings."""
 
     encoder: SentenceEncoder
     fingerprint: str
@@ -270,7 +270,7 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
     """Load the encoder before any tuning.
 
     Raises:
-        CheckpointError: it cannot be used, or not as the settings ask.
+        CheckpointError: it cannot be used, or not with these settings.
         UserError: more layers are to be tuned than there are.
     """
     settings = inputs.settings
@@ -279,8 +279,8 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
             f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
             "which --backbone would drop; measure it with python -m evaluation"
         )
-    # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
-    # [CLS] adds a pooler: the checkpoint need not have one.
+    # A pooling set by the user replaces the checkpoint's, even if that is not supported.
+    # SimCSE's [CLS] adds a pooler, so the checkpoint need not have one.
     encoder = SentenceEncoder.from_pretrained(
         inputs.checkpoint,
         settings.pooling,
@@ -291,7 +291,7 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
     untuned = [stage for stage in inputs.stages if stage.config is None]
     if settings.pooling and untuned:
         with _hint("--no-baseline" if untuned[0].baseline else ""):
-            copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
+            copy.copy(encoder).pool_by(settings.pooling)  # raises if the pooler is missing
     if encoder.prompts.default and len(untuned) < len(inputs.stages):
         raise CheckpointError(
             f"{inputs.checkpoint}: puts {encoder.prompts.default!r:.60} before every text, and "
@@ -353,7 +353,7 @@ def open_run(inputs: Inputs) -> Run:
 
 
 def texts_of_train(inputs: Inputs) -> list[str]:
-    """Return the distinct texts of the train part, which SimCSE learns from."""
+    """Return the distinct texts of the train part, on which SimCSE is trained."""
     examples = chain.from_iterable(splits.train for splits in inputs.splits.values())
     return list(dict.fromkeys(text for example in examples for text in example.texts))
 
@@ -370,7 +370,7 @@ def _texts_of_train(inputs: Inputs, root: Path) -> Path:
 
 @contextmanager
 def _hint(flags: str) -> Iterator[None]:
-    """Add to what a checkpoint cannot do the flags with which nothing needs it, "" for none."""
+    """Return the flags that avoid what a checkpoint cannot do, for the message; "" for none."""
     try:
         yield
     except CheckpointError as error:

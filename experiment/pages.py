@@ -1,9 +1,9 @@
 """The tables of the pages, filled from the result files in docs/results/.
 
-A table stands behind a mark, `<!-- KIND: NAME ... -->`. The kind says how the files of these names
-become rows; header and first cells on the page say what is shown. What no file holds (names, notes,
-published numbers) stays as it is written there, and so does the text around. A run's verdict stands
-in a block behind `<!-- verdict: NAME -->`.
+A table follows a mark, `<!-- KIND: NAME ... -->`. The kind determines how the files of these names
+become rows; the header and first cells on the page select the numbers. Cells that no file has
+(names, notes, published numbers) and the text around the table are not changed. A run's verdict is
+in a block after `<!-- verdict: NAME -->`.
 """
 
 import csv
@@ -20,14 +20,14 @@ from runtime.files import read_object, write_text
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
-# A run's verdict in a block of its own.
+# The block of a run's verdict.
 QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
 EVERY_TWO = "every two systems:"  # the heading below a verdict in docs/results/NAME.txt
 # A line below it, on two readers.
 COMPARED = re.compile(
     r"(\w+), \w+, (\w+): \w+-(\w+)-[\w-]+ - \w+-(\w+)-[\w-]+: (\S+) \[(\S+), (\S+)\]"
 )
-BASIS = "Based on "  # how the last paragraph of a verdict begins, which pages leave out
+BASIS = "Based on "  # start of a verdict's last paragraph, which pages leave out
 
 Row = list[str]
 Line = dict[str, str]  # of a result file
@@ -39,7 +39,7 @@ def fill_pages() -> list[str]:
     """Write all tables into the pages of the project; return the names of pages that changed.
 
     Raises:
-        UserError: a result file that a page shows is not there, or lacks what the page shows.
+        UserError: a result file that a page shows is missing, or lacks a value of the page.
     """
     changed = []
     for path in pages():
@@ -61,7 +61,7 @@ def pages() -> list[Path]:
 
 
 def filled(page: str) -> str:
-    """Return a page with tables and verdicts behind its marks as the result files have them."""
+    """Return a page with the tables and verdicts after its marks filled from the result files."""
     return QUOTED.sub(_quoted, MARKED.sub(_filled, page))
 
 
@@ -121,7 +121,7 @@ def those(cells: Iterable[Line], **wanted: str) -> list[Line]:
 def spread(cells: Sequence[Mapping[str, Any]], column: str, digits: int = 3) -> str:
     """Return a column's mean, with its standard deviation if there are several values.
 
-    A dash where there is none, or one of them is undefined.
+    A dash if there are no values, or one of them is undefined.
     """
     values = [float(cell[column]) for cell in cells if cell.get(column) not in ("", None)]
     if not values or len(values) < len(cells):
@@ -220,7 +220,7 @@ def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
         if system not in SYSTEMS and not those(beside, baseline=system):
             raise LookupError(f"no such system or baseline: {system}")
         titles = zip(header[1:], scores, strict=True)
-        # What a baseline does not have, such as a cross-encoder, stays empty.
+        # Cells that a baseline does not have, such as a cross-encoder, stay empty.
         shown.append([system, *(old and _score(system, new, beside) for new, old in titles)])
     return shown
 
@@ -252,7 +252,7 @@ def _score(system: str, title: str, beside: list[Line]) -> str:
 
 
 def at_cls(header: Row, rows: list[Row], name: str, carried: str) -> list[Row]:
-    """Return what SimCSE does at [CLS]: on synthetic pairs, and what of it carries over."""
+    """Return the effect of SimCSE on [CLS]: on synthetic pairs, and on real ones."""
     cells, carried_cells = those(scored(name), backbone="mini"), read(carried)
     shown = []
     for pretrain, *_ in rows:
@@ -267,7 +267,7 @@ def at_cls(header: Row, rows: list[Row], name: str, carried: str) -> list[Row]:
 
 
 def carry_over(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return bare cosines on several sets."""
+    """Return cosine similarities without a head on several sets."""
     cells = read(name)
     return [
         [row[0], *(spread(those(cells, encoder=row[0], set=s), "spearman") for s in header[1:])]
@@ -276,7 +276,7 @@ def carry_over(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 
 def validity(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return the scores of systems on synthetic and real data, and how far the orders agree."""
+    """Return the scores of systems on synthetic and real data, and the agreement of the orders."""
     shown = []
     for system, *_ in rows:
         line = [system]
@@ -290,7 +290,7 @@ def validity(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 
 def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return what gives the labels of pairs away, in the last column."""
+    """Return the shortcuts to the labels of pairs, in the last column."""
     cells = {cell["name"]: cell for cell in those(read(name), task="para")}
     (same,) = [cell for title, cell in cells.items() if title.startswith("mean label of")]
     edits = float(cells["test rows with an edit of train"]["value"])
@@ -301,12 +301,12 @@ def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 
 def ablation(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return a paper's table: our numbers beside the published ones."""
+    """Return a paper's table: our numbers next to the published ones."""
     return beside_published(header, read(name))
 
 
 def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows of a paper's table, their seeds together."""
+    """Return the rows of a paper's table, aggregated over seeds."""
     by_row: dict[str, list[Mapping[str, Any]]] = {}
     for cell in cells:
         by_row.setdefault(cell["row"], []).append(cell)
@@ -319,7 +319,7 @@ def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) 
 def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return the sides of the works that the page shows.
 
-    Of a side that other programs disturbed no speed is stated, and no ratio to it.
+    Speeds that other programs disturbed are not shown, and neither are ratios to them.
     """
     works = {row[0] for row in rows}
     sides = [side for side in figures(name) if side["work"] in works]

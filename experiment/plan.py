@@ -36,7 +36,7 @@ def plan(inputs: Inputs) -> str:
     """Return the plan in words."""
     settings = inputs.settings
     precision = str(inputs.dtype).removeprefix("torch.")
-    # Where the model and data that ship with the project are used, say so.
+    # Notes on the included model and data, if they are used.
     named = [settings.backbone] if inputs.about and not inputs.files else []
     named = named or [settings.backbone, settings.data]
     named = [name for name in named if not Path(name).is_dir()]
@@ -93,14 +93,14 @@ def plan(inputs: Inputs) -> str:
 
 
 def _seeds(settings: Settings) -> str:
-    """Return how many seeds there are; a small --seed was perhaps meant as --seeds."""
+    """Return the number of seeds; a small --seed may have been meant as --seeds."""
     if settings.seeds == 1 and 1 < settings.seed <= FEW:
         return f"seed {settings.seed} (one seed; --seeds {settings.seed} is {settings.seed} seeds)"
     return f"{settings.seeds} seed(s)"
 
 
 def _published_head(inputs: Inputs, labels: int) -> str:
-    """Return what becomes of the backbone's own head of `labels` logits in training."""
+    """Return how training uses the backbone's published head of `labels` logits."""
     fitting = [task for task in inputs.splits if labels in fitting_labels(inputs.record(task))]
     count = f"{labels} label{'s' if labels > 1 else ''}"
     if not fitting:
@@ -113,10 +113,10 @@ def _published_head(inputs: Inputs, labels: int) -> str:
 
 
 def choice_in_words(inputs: Inputs) -> list[str]:
-    """Return how the epochs and the rates are chosen, and which rates are given but too high.
+    """Return how epochs and rates are chosen, and which given rates are too high.
 
     Raises:
-        UserError: the user names several rates, and there is too little to choose by.
+        UserError: the user names several rates, and there are too few held-out rows.
         CheckpointError: the backbone's config.json is missing or damaged.
     """
     settings = inputs.settings
@@ -149,7 +149,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
 
 
 def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
-    """Return a line if a rate is quick's and the encoder larger than what those are for, or []."""
+    """Return a line if quick's rate is used for an encoder that is too large for it, or []."""
     settings = inputs.settings
     backbone = inputs.checkpoint.bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers

@@ -17,7 +17,7 @@ from runtime.files import whole_file
 from runtime.options import option, parse
 
 COLUMNS = ("id", "sentence1", "sentence2", "is_duplicate")
-# In order: what the Treebank writes, and what it stands for.
+# In order: the Treebank's form, and the original.
 PLAIN = (
     (r"``|''", '"'),
     (r"-LRB-", "("),
@@ -32,7 +32,7 @@ PLAIN = (
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     data: Path = option(
         help="the folder of public data", flag="data", metavar="DATA", required=True

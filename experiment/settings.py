@@ -35,23 +35,23 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
-WORDS_OF_NAME = ("pretrain", "task", "encoder", "tune")  # what folders' names begin with
+WORDS_OF_NAME = ("pretrain", "task", "encoder", "tune")  # beginning of folder names
 
-# Of run folders; raised so that new ones do not get the names of those of earlier versions.
+# Of run folders; raised so that new ones do not get names of earlier versions' folders.
 LAYOUT = 2
 
 LAST_SEED = 2**31
 
-FEWEST = 10  # labelled examples that are worth a training
+FEWEST = 10  # labelled examples of the smallest training
 
-# The schedule that a remedy against forgetting is defined for.
+# The schedule for which a remedy against forgetting is defined.
 NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 
 DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase and similarity, or
 on your own pairs. Optionally fine-tunes the encoder with SimCSE first, then trains one head
 per task and encoder type. Reports scores with confidence intervals, tests and costs."""
 
-# Hidden size and layers of mini: what quick's rates, ten times bert-base's, are for.
+# Hidden size and layers of mini, for which quick's rates, ten times bert-base's, are meant.
 SMALL = (256, 4)
 
 TITLE = "presets: training length, batch size, learning rate"
@@ -300,7 +300,7 @@ class Settings:
 
     @property
     def in_order(self) -> tuple[str, ...]:
-        """Return the tasks as joint training learns them."""
+        """Return the tasks in the order of joint training."""
         return tuple(dict.fromkeys((*REPORT_ORDER, *COURSE))) if "all" in self.task else self.task
 
     @property
@@ -316,14 +316,14 @@ class Settings:
 
     @property
     def tunings(self) -> list[str]:
-        """Return the ways to tune as cells name them."""
+        """Return the tuning modes under their names in cells."""
         joints = [joint.name for joint in self.joints]
         return [name for tune in self.tune for name in (joints if tune == "joint" else [tune])]
 
     def training_files(self) -> dict[str, tuple[str | None, str]]:
-        """Return by contrastive objective the file that is named for it, and its flag.
+        """Return for each contrastive objective the file that the user named, and its flag.
 
-        All objectives but two read the same sentences. None stands for the default file.
+        All objectives except two read the same sentences. None stands for the default file.
         """
         files = {}
         for objective in self.pretrain:
@@ -336,7 +336,7 @@ class Settings:
         """Return the contrastive stage's settings: the preset's, overridden by single values."""
         given = dict(self.simcse)
         if "num_epochs" in given:
-            given.setdefault("max_steps", None)  # else the preset's few steps would cut the epochs
+            given.setdefault("max_steps", None)  # the preset's few steps would limit the epochs
         config = ALL_PRESETS[self.preset][objective]
         return replace(config, seed=seed, pooling=self.pooling or config.pooling, **given)
 
@@ -351,12 +351,12 @@ class Settings:
             return replace(config, seed=seed)
         if len(self.rates) == 1 and tune not in ONE_RATE:
             config = replace(config, backbone_learning_rate=self.rates[0])
-        if "num_epochs" in self.head:  # who names the epochs gets them
+        if "num_epochs" in self.head:  # an explicit number of epochs is used unchanged
             config = replace(config, least_steps=0)
         return replace(config, seed=seed, features=self.features, **self.head)
 
     def rates_to_try(self, tune: str) -> tuple[float, ...]:
-        """Return the encoder rates that cells tuned so choose from, () where there is no choice."""
+        """Return the candidate encoder rates of a tuning mode, () if there is no choice."""
         given = "backbone_learning_rate" in self.head
         if tune.partition("-")[0] in ONE_RATE or given or self.select == "last":
             return ()
@@ -371,7 +371,7 @@ class Settings:
             return Path(self.run_dir)
         values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
         values["layout"] = LAYOUT
-        if self.pairs:  # whose labels say the task, when they have been read
+        if self.pairs:  # the task follows from the labels, which are read later
             del values["task"]
         names = {name: "+".join(getattr(self, name)) for name in WORDS_OF_NAME}
         if self.pairs:
@@ -385,9 +385,9 @@ class Settings:
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
 
     def differences(self, options: dict[str, Any]) -> list[str]:
-        """Return in words where the options of another run's config.json differ from these.
+        """Return in words how the options in another run's config.json differ from these.
 
-        Those that change no number are left aside, and so are those of other versions.
+        Options that change no number and options of other versions are ignored.
         """
         differing = []
         for name, value in json.loads(json.dumps(self.to_json())).items():
@@ -398,7 +398,7 @@ class Settings:
         return differing
 
     def _check_data(self) -> None:
-        """Fill in encoder and tasks; raise UserError for data that is named badly, or twice."""
+        """Fill in encoder and tasks; raise UserError for data that is named wrongly or twice."""
         (self._check_pairs if self.pairs else self._check_folder)()
         if not self.backbone:
             object.__setattr__(self, "backbone", "mini-sts" if self.pairs else "mini")
@@ -410,7 +410,7 @@ class Settings:
             )
 
     def _check_folder(self) -> None:
-        """Fill in the tasks of a folder; raise UserError for a file, or a task of no folder."""
+        """Fill in the tasks of a folder; raise UserError for a file or an unknown task."""
         if self.columns:
             raise UserError("--columns: has no effect; add --pairs FILE")
         if Path(self.data).is_file():
@@ -424,7 +424,7 @@ class Settings:
             raise UserError(f"--task {unfit[0]}: requires a table; add --pairs FILE")
 
     def _tasks_of_folder(self) -> tuple[str, ...]:
-        """Return the tasks that a folder has, or one below it, which is named when it is read."""
+        """Return the tasks of a folder, or of a subfolder, which is printed when it is read."""
         folder = Path(self.data)
         if not folder.is_dir():
             return ("sst",)
@@ -438,7 +438,7 @@ class Settings:
         )
 
     def _check_pairs(self) -> None:
-        """Raise UserError for tables that are named badly, or settings that are for a folder."""
+        """Raise UserError for wrongly named tables, or settings that apply to folders."""
         if folders := [path for path in self.pairs if Path(path).is_dir()]:
             raise UserError(
                 f"--pairs {folders[0]}: is a folder; give its tables, or --data {folders[0]} for "
@@ -460,7 +460,7 @@ class Settings:
             raise UserError("--tune joint: --pairs is one task; leave out joint")
 
     def _check_published(self) -> None:
-        """Raise UserError if nothing could read a published head as it is."""
+        """Raise UserError if no reader can use a published head unchanged."""
         if "none" not in self.pretrain:
             raise UserError("--tune none: evaluates a published model; use --pretrain none")
         if "cross" not in self.encoder and any(TASKS[task].is_pair for task in self.tasks):
@@ -469,7 +469,7 @@ class Settings:
             raise UserError("--tune none: trains nothing; leave out --train-rows")
 
     def _check_rates(self) -> None:
-        """Raise UserError for rates that nothing reads."""
+        """Raise UserError for rates that no training uses."""
         if self.rates and set(self.tune) <= set(ONE_RATE):
             raise UserError("--rates: has no effect; add --tune full (joint: --backbone-lr)")
         if len(self.rates) > 1 and self.select == "last":
@@ -478,7 +478,7 @@ class Settings:
             raise UserError("--rates, --backbone-lr: the same setting twice; leave one out")
 
     def _check_joint(self) -> None:
-        """Raise UserError for a joint training that cannot be done, or settings of none."""
+        """Raise UserError for an impossible joint training, or its settings without one."""
         remedies = [name for name in self.remedies if name != "none"]
         if "joint" not in self.tune:
             if remedies or self.joint or self.schedule != ("annealed",):
@@ -504,7 +504,7 @@ def _words(value: Any) -> tuple[str, ...]:
 
 
 def _compared(name: str, earlier: Any, now: Any) -> list[tuple[str, Any, Any]]:
-    """Return the flag and both values of each setting in a field that is not the same in both."""
+    """Return the flag and both values of each setting in a field that differs."""
     settled = {field.name: option for field, option in options_of(Settings)}[name]
     if settled.nested is None:
         return [(flag_of(name, settled), earlier, now)] if earlier != now else []

@@ -1,12 +1,12 @@
-"""Every table and figure of the pages as data: rows of commands, what was published and claimed.
+"""Every table and figure of the pages as data: commands, published numbers and claims.
 
-The tables are in tables.toml. Of a paper's table the claims are judged by this rule: the
-differences of two rows, seed by seed, have a mean; Student's t over the seeds gives its interval.
-An ordering holds if the interval lies on its side of 0, does not hold if it lies on the other, and
-is undecided otherwise. Two rows are alike if the interval lies within the margin of 0, unlike if
-outside. The claims of a table are corrected together by Holm: each interval has the level at which
-Holm decides its claim, 95% or more. Rows are scored on the same pairs, and the rule speaks of these
-pairs: it takes the seeds for what varies. With one seed everything is undecided.
+The tables are in tables.toml. The claims of a paper's table are judged by this rule: Student's t
+over the seeds gives the interval of the mean difference of two rows. An ordering holds if the
+interval lies on its side of 0, does not hold if it lies on the other side, and is undecided
+otherwise. Two rows are alike if the interval lies within the margin of 0, and unlike if it lies
+outside. Holm's correction covers all claims of a table: each interval has the level at which Holm
+decides its claim, 95% or more. Rows are scored on the same pairs. The rule applies to these pairs
+and to variation between seeds. With one seed everything is undecided.
 """
 
 import re
@@ -24,8 +24,8 @@ from experiment.pages import beside_published
 if TYPE_CHECKING:
     from evaluation.intervals import Spread
 
-# What a table needs beyond what ships with the project, and what in a command shows it. The
-# benchmarks take MiniLM's weights without naming them.
+# Requirements of a table beyond the project's files, and the words in commands that show them. The
+# benchmarks use MiniLM's weights without naming them.
 DATA, MINILM, GPU = "data", "minilm", "gpu"
 PROCESSORS = ("bfloat16", "avx2")  # kinds, as of `runtime.device.processor_kind`
 SHOWN_BY = {
@@ -35,10 +35,10 @@ SHOWN_BY = {
     **{kind: (f"--processor {kind}",) for kind in PROCESSORS},
 }
 
-# What the columns of a paper's table may hold. Of an encoder tuned by SimCSE: Spearman's rho of the
-# cosine with the best checkpoint, on the dev split of STS; and of the last state SimCSE's equations
-# 2 and 3 on the selection pairs, both lower is better. Of a head: the task's main metric, and the
-# same when a task learnt before others had just been learnt.
+# The possible columns of a paper's table. For an encoder tuned by SimCSE: Spearman's rho of the
+# cosine of the best checkpoint on the dev split of STS; and for the last state SimCSE's equations 2
+# and 3 on the selection pairs, for both of which lower is better. For a head: the task's main
+# metric, and in sequential joint training this metric directly after the task's phase.
 TUNING = ("best", "alignment", "uniformity")
 HEAD = ("score", "before")
 
@@ -55,24 +55,24 @@ Scores = Mapping[str, Any]  # of a row and seed: `row`, `seed`, and the table's 
 
 @dataclass(frozen=True)
 class Row:
-    """A command, and what the table says of it."""
+    """A command, and its row in the table."""
 
-    command: str  # as a reader types it; of several, joined by `&&`, the last one has the result
+    command: str  # as a reader types it; of several joined by `&&`, the last gives the result
     label: str = ""  # as in the paper
-    published: float | None = None  # by the paper, in its own units
-    cell: str = ""  # how the names of its cells begin, where the command leaves those of several
+    published: float | None = None  # by the paper, in the paper's units
+    cell: str = ""  # prefix of its cells, if the command has cells of several rows
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper found, as a relation that numbers can contradict."""
+    """A finding of a paper, as a relation that numbers can contradict."""
 
     row: str  # its label
     relation: str  # LESS or MORE than the other row, or ALIKE
     other: str
     why: str  # in a few words, with the source
     of: str = "best"  # which column
-    within: float = WITHIN  # how far apart two numbers that are alike may be
+    within: float = WITHIN  # largest difference of two numbers that are alike
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,15 @@ class Table:
     # A file that its first command leaves (of a run's page with the figure's name behind #) or
     # `trajectory`, of alignment and uniformity in tuning; and the file that it becomes.
     figure: tuple[str, ...] = ()
-    # Of a paper's table: what it asks, where it was published, what was measured there and with
-    # what, and what to make of it, a few sentences for a student.
+    # For a paper's table: its question, source, measurements and data, and a few sentences of
+    # interpretation for a student.
     title: str = ""
     source: str = ""
     published_on: str = "bert-base-uncased, STS-B dev, Spearman x 100"
     reading: str = ""
-    columns: tuple[str, ...] = ()  # what is measured; () where all cells of the runs are shown
+    columns: tuple[str, ...] = ()  # measured columns; () if all cells of the runs are shown
     held_out: bool = False  # heads are scored on the test split where it has labels; else on dev
-    claims: tuple[Claim, ...] = ()  # what the paper found
+    claims: tuple[Claim, ...] = ()  # findings of the paper
 
     @property
     def commands(self) -> list[str]:
@@ -147,7 +147,7 @@ def _table(name: str, words: Mapping[str, Any], values: dict[str, Any]) -> Table
 
 
 def _spelled_out(command: str, words: Mapping[str, Any]) -> str:
-    """Return a command with the words behind `$` spelled out, but for those of the machine."""
+    """Return a command with the words after `$` replaced, except those for the machine."""
     while (longer := Template(command).safe_substitute(words)) != command:
         command = longer
     return " ".join(command.split())
@@ -173,7 +173,7 @@ def judged(claims: Sequence[Claim], scores: Sequence[Scores]) -> list[str]:
     from evaluation.significance import holm_levels, percent
 
     spreads = [_spread(claim, scores) for claim in claims]
-    # A claim is decided as soon as the interval leaves out the end of what it says.
+    # A claim is decided if the interval excludes the bound of the claim.
     p_values = [
         None if spread is None else max(map(spread.p, ends_of(claim)))
         for claim, spread in zip(claims, spreads, strict=True)
@@ -195,7 +195,7 @@ def judged(claims: Sequence[Claim], scores: Sequence[Scores]) -> list[str]:
 
 
 def _differences(claim: Claim, scores: Sequence[Scores]) -> list[float]:
-    """Return the differences of a claim's rows by seed, [] where one is not measured."""
+    """Return the differences of a claim's rows by seed, [] if a row is not measured."""
     row, other = (
         {line["seed"]: line[claim.of] for line in scores if line["row"] == label}
         for label in (claim.row, claim.other)
@@ -205,13 +205,13 @@ def _differences(claim: Claim, scores: Sequence[Scores]) -> list[float]:
 
 
 def _spread(claim: Claim, scores: Sequence[Scores]) -> "Spread | None":
-    """Return how far the mean difference could be off, None of fewer than two seeds."""
+    """Return the uncertainty of the mean difference, None for fewer than two seeds."""
     import numpy as np
 
     from evaluation.intervals import over_seeds
 
     differences = _differences(claim, scores)
-    # Of the pairs no error: they are the same for both. Their number then does not matter.
+    # No sampling error of pairs, which are the same for both rows; their number has no effect.
     return over_seeds(np.array(differences), 0.0, 2) if len(differences) > 1 else None
 
 
@@ -221,7 +221,7 @@ def ends_of(claim: Claim) -> tuple[float, ...]:
 
 
 def verdict(claim: Claim, low: float, high: float) -> str:
-    """Return what an interval of the difference of two rows says of a claim."""
+    """Return whether an interval of the difference of two rows supports a claim."""
     if claim.relation == ALIKE:
         if -claim.within <= low and high <= claim.within:
             return HOLDS
@@ -232,7 +232,7 @@ def verdict(claim: Claim, low: float, high: float) -> str:
 
 
 def printed(table: Table, scores: Sequence[Scores]) -> str:
-    """Return a paper's table beside the published one, and the verdict on every claim."""
+    """Return a paper's table next to the published one, and the verdict on every claim."""
     header = ("row", *table.columns, "published")
     seeds = len({line["seed"] for line in scores})
     head = f"{table.name}: {table.title} ({seeds} seed{'s' if seeds != 1 else ''})"
