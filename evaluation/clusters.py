@@ -1,7 +1,7 @@
-"""Rows that share a text are not independent: whatever is drawn at random, they are drawn together.
+"""Clusters of rows that share texts. They are not independent, so they are resampled together.
 
-Pairs of Quora share questions, pairs of STS share sentences. A cluster is what a chain of shared
-texts connects (Miller 2024, arXiv 2411.00640); a row that shares none is a cluster by itself.
+Pairs of Quora share questions, pairs of STS share sentences. A cluster is a set of rows connected
+by shared texts (Miller 2024, arXiv 2411.00640). A row that shares no text is a cluster.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def clusters_of(examples: Sequence[Example]) -> np.ndarray:
 
 
 def alone(n: int) -> np.ndarray:
-    """Return the clusters of n rows that share nothing."""
+    """Return the clusters of n rows that share no text."""
     return np.arange(n)
 
 

@@ -1,4 +1,4 @@
-"""One evaluation: sets found, models opened one after the other, tables printed, files written."""
+"""One evaluation: find sets, open models one after the other, print tables, write files."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ from runtime.streams import Say
 
 
 def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
-    """Measure all models on all sets that are found; return all results, as in the files.
+    """Measure all models on all available sets; return all results, as in the files.
 
     Raises:
-        UserError: something that the options name cannot be used; the message is one line.
+        UserError: an option's model or file cannot be used; the message is one line.
         OSError: a result file cannot be written.
     """
     if options.threads:
@@ -32,7 +32,7 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
     options = replace(options, suite=tuple(dict.fromkeys(options.suite)))
     check_sources(options)
     sets = _find_sets(options, say)
-    # Each distinct text is encoded once per encoder, whichever sets it is in.
+    # Each distinct text is encoded once per encoder, for all sets.
     texts = list(dict.fromkeys(text for loaded in sets for text in loaded.texts()))
     say(f"measuring {len(sets)} sets, {len(texts):,} distinct texts")
     results: list[Result] = []
@@ -40,7 +40,7 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
         for model in open_models(options, texts, say):
             say(f"model     {model.embedder.name}")
             results += _measured(model, sets, say)
-    finally:  # what was measured before an error is shown and kept
+    finally:  # results from before an error are printed and saved
         for suite in options.suite:
             of_suite = [result for result in results if result.suite == suite]
             for shown in SUITES[suite].shown:
@@ -56,7 +56,7 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
 
 
 def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
-    """Return the sets that are there; name those that are not, and what was looked for."""
+    """Return the available sets; print the missing ones and the names of their files."""
     folders = [data_folder(name) for name in options.data]
     for name, folder in zip(options.data, folders, strict=True):
         if not folder.is_dir():
@@ -77,7 +77,7 @@ def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
 
 
 def _measured(model: Model, sets: Sequence[LoadedSet], say: Say) -> Iterator[Result]:
-    """Yield the results of one model; a set that it cannot be fitted to is named."""
+    """Yield the results of one model; print the sets that it cannot be fitted to."""
     with progress("evaluate", len(sets), "set") as bar:
         for loaded in sets:
             bar.set_postfix_str(loaded.name)

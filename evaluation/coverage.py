@@ -1,8 +1,8 @@
-"""`python -m evaluation.coverage`: how often the printed intervals hold, on systems made at random.
+"""`python -m evaluation.coverage`: the coverage of the printed intervals, by simulation.
 
-Thousands of times rows are drawn from a population in which every difference is known, and judged
-as a run's are. What is counted is how often an interval holds the true difference, how often
-something is called significant that is none, and how often interval and decision disagree.
+Thousands of times, rows are drawn from a population with known differences and judged like the rows
+of a run. The counts: how often an interval contains the true difference, how often a significant
+difference is false, and how often interval and decision disagree.
 
 Legend: N rows, K systems, S sets.
 """
@@ -36,7 +36,7 @@ Population = Callable[[Draw, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     trials: int = option(400, "trials per row", least=10, most=100_000)
     csv: Path | None = option(None, "also write the table to this file", metavar="FILE")
@@ -44,15 +44,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Line:
-    """What was counted: shares of intervals or trials.
+    """The counts of a simulation, as shares of intervals or trials.
 
     Attributes:
-        what, n: what was made, and of how many rows or sets.
-        trials: how often.
-        covered: intervals that hold the truth.
-        error: trials with at least one significant difference that is none; of ranks and averages
-            None.
-        disagree: comparisons whose decision and interval say different things.
+        what, n: the simulated systems, and their number of rows or sets.
+        trials: number of trials.
+        covered: intervals that contain the true value.
+        error: trials with at least one false significant difference; None for ranks and averages.
+        disagree: comparisons whose decision and interval disagree.
     """
 
     what: str
@@ -73,14 +72,14 @@ class Line:
 
 
 def similarities(noise: Sequence[float], draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels and K predictions: label, half of the noise shared, half their own."""
+    """Return labels and K predictions: label plus noise, half of it shared, half independent."""
     gold = draw.normal(size=n)
     shared, single = draw.normal(size=n), draw.normal(size=(len(noise), n))
     return gold, gold + np.array(noise)[:, None] * (shared + single) / 2**0.5
 
 
 def calls(right: Sequence[float], draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels 0 and 1 and K predictions that are right by these shares, in part together."""
+    """Return labels 0 and 1 and K correlated predictions with these shares of correct rows."""
     gold = draw.integers(0, 2, n).astype(float)
     together = draw.random(n) < 0.5
     luck = np.where(together, draw.random(n), draw.random((len(right), n)))
@@ -88,7 +87,7 @@ def calls(right: Sequence[float], draw: Draw, n: int) -> tuple[np.ndarray, np.nd
 
 
 def in_clusters(population: Population, draw: Draw, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of which four at a time are the same row."""
+    """Return rows in which every row is repeated four times."""
     gold, predictions = population(draw, n // TEXTS)
     return np.repeat(gold, TEXTS), np.repeat(predictions, TEXTS, axis=1)
 
@@ -99,12 +98,12 @@ def in_clusters(population: Population, draw: Draw, n: int) -> tuple[np.ndarray,
 def of_differences(
     what: str, task: str, metric: str, population: Population, n: int, trials: int, each: int = 1
 ) -> Line:
-    """Return how often the comparisons of K systems, corrected together, hold."""
+    """Return how often the jointly corrected comparisons of K systems are right."""
     draw = np.random.default_rng(n)
     gold, predictions = population(draw, MANY)
     scores = [task_metrics(task, run, gold, [metric])[metric] or 0.0 for run in predictions]
     truth = [first - second for first, second in combinations(scores, 2)]
-    # Systems of equal skill differ by the luck of the population alone.
+    # Equally good systems differ only by chance in the population.
     truth = [0.0 if abs(difference) < 0.005 else difference for difference in truth]
     covered, errors, disagree = [], [], []
     for _ in range(trials):
@@ -125,24 +124,24 @@ def judged(
     predictions: np.ndarray,
     clusters: np.ndarray | None = None,
 ) -> list[Comparison]:
-    """Return the comparisons of every two of K systems, decided together."""
+    """Return the comparisons of every two of K systems, with Holm's correction."""
     systems = {str(k): {0: run} for k, run in enumerate(predictions)}
     _, comparisons = compare(task, metric, systems, gold, clusters=clusters, total=RESAMPLES)
     return adjusted(comparisons)
 
 
 def holds(versus: Comparison, truth: float) -> bool:
-    """Return whether an interval holds a difference; without one, all resamples said 0."""
+    """Return whether an interval contains a difference; no interval means that it is 0."""
     if versus.interval is None:
         return truth == 0
     return versus.interval.low <= truth <= versus.interval.high
 
 
 def of_averages(sets: int, trials: int, gap: float, models: int = 10) -> list[Line]:
-    """Return how often averages over S sets, and ranks by them, hold.
+    """Return how often intervals of averages over S sets, and of ranks, are right.
 
-    The models differ by `gap` from one to the next; sets are hard or easy for all of them, each set
-    suits each model a little more or less, and rows add their noise.
+    Consecutive models differ by `gap`. Sets differ in difficulty for all models, each set favours
+    each model a little more or less, and rows add noise.
     """
     draw = np.random.default_rng(sets)
     means = 0.7 - gap * np.arange(models)
@@ -158,7 +157,7 @@ def of_averages(sets: int, trials: int, gap: float, models: int = 10) -> list[Li
             ranks.append((places[:, 0] == 1) & (places[:, 1] == models))
     words = "different" if gap else "equal"
     rank = Line(f"rank over sets, {words} models", sets, trials, float(np.mean(ranks)))
-    # Of an average it does not matter how good the other models are.
+    # The interval of an average does not depend on the other models.
     average = Line("average over sets", sets, trials, float(np.mean(averages)))
     return [rank] if gap else [average, rank]
 

@@ -1,11 +1,11 @@
-"""95% intervals: how far a metric could be off with other rows, and with other seeds.
+"""95% confidence intervals of metrics and their differences, over rows and seeds.
 
-The interval of a metric is the percentiles of bootstrap resamples. That of a difference, and of a
-mean over seeds, is Student's t with the standard error of the resamples. A resample says how often
-it drew each row; the rows of a cluster are drawn together. Accuracy, F1 and Pearson's r are
-functions of sums over rows, so one matrix product gives them for all resamples and all predictions.
-Spearman's rho needs the ranks within each resample. They are computed anew: sums along the order of
-the values, which is sorted once.
+The interval of a metric is given by the percentiles of bootstrap resamples. Differences and means
+over seeds use Student's t with the standard error of the resamples. A resample is a count for each
+row; the rows of a cluster are drawn together. Accuracy, F1 and Pearson's r are functions of sums
+over rows, so one matrix product gives them for all resamples and all predictions. Spearman's rho
+needs the ranks within each resample: they are sums in the order of the values, which is sorted
+once.
 
 Legend: K metrics or differences, or predictions of all rows, N rows, G clusters, B resamples or
 weightings, S seeds, J sums, C classes.
@@ -26,12 +26,12 @@ LEVEL = 0.95
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)  # the quantiles at its ends
 POWER = 0.8
 RESAMPLES = 4_000  # a bound of an interval 0.04 wide is off by 0.0004; 10,000 take twice as long
-# Of many rows fewer will do: what is left of the noise falls with rows times resamples.
+# Many rows need fewer resamples: the noise falls with rows times resamples.
 FEWEST_RESAMPLES, DRAWN = 1000, 8_000_000
 IN_MEMORY = 2**18  # drawn rows at once, 2 MB per array
-KEPT = 2 * DRAWN  # bytes: draws of so many are kept for the next metric
-FEWEST = 3  # clusters; fewer have no spread to speak of
-ROUNDING = 1e-12  # a spread of less is none
+KEPT = 2 * DRAWN  # bytes: draws up to this size are kept for the next metric
+FEWEST = 3  # clusters; fewer give no useful spread
+ROUNDING = 1e-12  # a smaller spread counts as 0
 SEED = 0  # the same rows give the same interval
 CONSTANT = 1e-9  # variance of standardised values below which there is nothing to correlate
 
@@ -40,14 +40,14 @@ Weighted = Callable[[np.ndarray], np.ndarray]  # weights (B, N) -> a metric (K, 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a number would lie with other rows; `method` is percentile, t or exact."""
+    """A confidence interval over rows; `method` is percentile, t or exact."""
 
     low: float
     high: float
     method: str
 
     def within(self, least: float, most: float) -> "Interval":
-        """Return the part that is possible: no F1 is below 0."""
+        """Return the interval clipped to possible values: no F1 is below 0."""
         return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
@@ -63,13 +63,13 @@ def intervals(
     Args:
         task: a name of data.tasks.TASKS.
         predictions, labels: (N,) each.
-        clusters: (N,) as of `clusters_of`; None: every row by itself.
+        clusters: (N,) from `clusters_of`; None: every row is a cluster.
         names: metrics; None: all of the task's.
 
     Returns:
-        None where the metric is undefined, where there are fewer than three clusters, and where all
-        resamples agree, as for the F1 of a class that is never called. Rows that are all right, or
-        all wrong, have the exact binomial interval of Clopper and Pearson.
+        None if the metric is undefined, if there are fewer than three clusters, or if all resamples
+        agree, as for the F1 of a class that is never predicted. If all rows are right, or all
+        wrong, the interval is the exact binomial one of Clopper and Pearson.
     """
     names = TASKS[task].metrics if names is None else names
     clusters = alone(len(labels)) if clusters is None else clusters
@@ -98,10 +98,10 @@ def exact_share(share: float, n: int) -> Interval:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a mean could be off: Student's t around it, with `freedom` degrees of freedom.
+    """The uncertainty of a mean: Student's t around it, with `freedom` degrees of freedom.
 
-    `seeds_share` is how much of the variance is that between seeds, 0 to 1; the rest is of rows.
-    None of one seed.
+    `seeds_share` is the share of the variance between seeds, 0 to 1; the rest is between rows. It
+    is None for one seed.
     """
 
     mean: float
@@ -115,7 +115,7 @@ class Spread:
         return Interval(self.mean - reach, self.mean + reach, "t")
 
     def p(self, value: float = 0.0) -> float:
-        """Return the two-sided p of the mean being a value: below 0.05 where the interval ends."""
+        """Return the two-sided p of a true mean; it is 0.05 at the ends of the 95% interval."""
         distance = abs(self.mean - value)
         if distance <= ROUNDING:
             return 1.0
@@ -124,7 +124,7 @@ class Spread:
         return float(2 * scipy.special.stdtr(self.freedom, -distance / self.error))
 
     def findable(self) -> float:
-        """Return how far from 0 a mean would have to be to be found with 80% power.
+        """Return the smallest mean that this test can detect with 80% power.
 
         With many rows these are 2.8 standard errors: 1.96 to be significant, 0.84 for the power
         (Card et al. 2020).
@@ -134,19 +134,19 @@ class Spread:
 
 
 def quantile(share: float, freedom: float | None) -> float:
-    """Return the quantile of Student's t, of the normal distribution without `freedom`."""
+    """Return the quantile of Student's t, or of the normal distribution if `freedom` is None."""
     if freedom is None:
         return float(scipy.special.ndtri(share))
     return float(scipy.special.stdtrit(freedom, share))
 
 
 def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
-    """Return what S seeds of the same n clusters of rows say of the mean over seeds.
+    """Return the uncertainty of the mean over S seeds on the same n clusters of rows.
 
-    Rows and seeds both vary: the variance is that over rows, of the mean, plus that between seeds
-    divided by S; Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds decide, n - 1
-    if rows do. Resampling three seeds would understate how much seeds vary. Of one seed only the
-    rows vary, and what is said is about this seed.
+    Rows and seeds both vary: the variance is that of the mean over rows, plus that between seeds
+    divided by S. Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds dominate, n - 1
+    if rows do. Resampling three seeds would underestimate the variation between seeds. With one
+    seed only the rows vary, and the result is about this seed.
 
     Args:
         values: (S,) one number per seed.
@@ -170,8 +170,8 @@ def resampled(
 ) -> np.ndarray:
     """Return the K values of measures of the same rows in every resample of the clusters, (K, B).
 
-    Memory is bounded by K and B, whatever N. There are at least 2 clusters, (N,). `total` resamples
-    are drawn; None: as many as `resamples` says.
+    Memory is bounded by K and B, independently of N. There are at least 2 clusters, (N,). `total`
+    resamples are drawn; None: the number of `resamples`.
     """
     blocks = [[measure(weights) for measure in measures] for weights in weightings(clusters, total)]
     return np.concatenate([np.concatenate(block) for block in blocks], axis=1)
@@ -188,8 +188,8 @@ def percentiles(values: np.ndarray) -> Interval | None:
 def standard_error(values: np.ndarray, units: int) -> float:
     """Return the standard error of a statistic from its values in B resamples, (B,).
 
-    Resamples of G clusters vary too little, by (G - 1) / G in variance; of a mean this is the
-    textbook's standard error. 0 where all resamples agree.
+    The variance over resamples of G clusters is too small by the factor (G - 1) / G, which is
+    corrected; for a mean this gives the textbook's standard error. 0 if all resamples agree.
     """
     if np.ptp(values) <= ROUNDING:
         return 0.0
@@ -197,7 +197,7 @@ def standard_error(values: np.ndarray, units: int) -> float:
 
 
 def resamples(n: int) -> int:
-    """Return how many resamples of n rows are drawn: 4,000 up to 2,000 rows, then fewer."""
+    """Return the number of resamples of n rows: 4,000 up to 2,000 rows, then fewer."""
     return min(RESAMPLES, max(FEWEST_RESAMPLES, DRAWN // n))
 
 
@@ -216,13 +216,13 @@ def _draws(units: int, total: int, block: int) -> Iterator[np.ndarray]:
     for start in range(0, total, block):
         many = min(block, total - start)
         drawn = draw.integers(0, units, (many, units))
-        # Counted all at once: unit u of resample b is number b * G + u.
+        # Counted in one pass: unit u of resample b is number b * G + u.
         drawn += units * np.arange(many)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=many * units).astype(np.uint8)
         yield np.ascontiguousarray(counts.reshape(many, units).T)
 
 
-@lru_cache(maxsize=2)  # cell after cell is scored on the same rows of dev and test
+@lru_cache(maxsize=2)  # all cells are scored on the same rows of dev and test
 def _kept_draws(units: int, total: int, block: int) -> list[np.ndarray]:
     return list(_draws(units, total, block))
 
@@ -234,7 +234,7 @@ def _kept_draws(units: int, total: int, block: int) -> list[np.ndarray]:
 class SumMetric:
     """A metric that is a function of sums over rows."""
 
-    # predictions (K, N), labels (N,) -> what to sum over rows, (J, K, N)
+    # predictions (K, N), labels (N,) -> terms to sum over rows, (J, K, N)
     terms: Callable[[np.ndarray, np.ndarray], np.ndarray]
     # the sums, (J, K, B) -> the metric, (K, B)
     finish: Callable[[np.ndarray], np.ndarray]
@@ -253,8 +253,8 @@ def sum_metric(name: str, task: Task) -> SumMetric:
 def weighted_metric(name: str, task: Task, predictions: np.ndarray, labels: np.ndarray) -> Weighted:
     """Return a metric of predictions (K, N) as a function of the weights of the rows.
 
-    A weight counts how often a row is there. The correlation of what is constant within a
-    weighting is 0 there, as it would be undefined; in samples of more than a few rows none is.
+    A weight is the count of a row. An undefined correlation, of values that are constant within a
+    weighting, becomes 0; this hardly occurs in samples of more than a few rows.
     """
     if name == "spearman":
         orders, gold = [TiedOrder(row) for row in predictions], TiedOrder(labels)
@@ -272,7 +272,7 @@ def standardised(values: np.ndarray) -> np.ndarray:
 
 
 class TiedOrder:
-    """The order of values (N,), from which their ranks under any weights follow unsorted."""
+    """The order of values (N,), which gives their ranks under any weights without sorting."""
 
     def __init__(self, values: np.ndarray):
         self.order = np.argsort(values, kind="stable")
@@ -328,11 +328,11 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
 
 def _spearman(weights: np.ndarray, orders: list[TiedOrder], gold: TiedOrder) -> np.ndarray:
     """Return Spearman's rho (K, B): Pearson's r of the ranks within each weighting."""
-    weights = np.ascontiguousarray(weights.T)  # (N, B): rows of the sums below lie together
+    weights = np.ascontiguousarray(weights.T)  # (N, B), contiguous for the sums below
     n = weights.sum(axis=0)
 
     def variance(same: np.ndarray) -> np.ndarray:
-        # Of ranks from 1 to n it is (n^2 - 1) / 12; m equal ones take (m^3 - m) / 12n from it.
+        # The variance of ranks 1 to n is (n^2 - 1) / 12; m ties reduce it by (m^3 - m) / 12n.
         return np.asarray((1 - np.einsum("mb,mb,mb->b", same, same, same) / n**3) / 12)
 
     same = gold.sums(weights)

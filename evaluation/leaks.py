@@ -1,6 +1,6 @@
 """Leak audit: `python -m evaluation.leaks --trained-on sts-train.csv --data downloads`.
 
-What of each evaluation set stands in the files that something was trained on or selected by?
+It reports the examples of each evaluation set that occur in files used for training or selection.
 """
 
 import sys
@@ -120,7 +120,7 @@ def lineage(path: Path) -> str:
         return ""
     rows = [pair.row for pair in read_sts(path) if pair.row is not None]
     if rows == list(range(len(rows))):
-        return ""  # only counted
+        return ""  # the numbers only count rows
     dev = sum(row in OFFICIAL_DEV_ROWS for row in rows)
     train = sum(row < OFFICIAL_DEV_ROWS.start for row in rows)
     return (

@@ -1,7 +1,7 @@
 """Accuracy, F1, Pearson and Spearman, from scikit-learn and scipy.
 
-A metric that has no value (the correlation of a constant) is None, never NaN. The two libraries
-take a second to load: evaluation loads them where it computes, `scipy.stats` by its first use.
+An undefined metric (the correlation of a constant) is None, never NaN. The two libraries take a
+second to load, so they are imported on first use.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def is_labelled(examples: Sequence[Example]) -> bool:
 
 
 def score_on(examples: Sequence[Example], task: str) -> Callable[[np.ndarray], float | None]:
-    """Return the function of predictions of these examples that epochs and rates are chosen by."""
+    """Return the score of predictions for these examples by which epochs and rates are chosen."""
     labels, metric = labels_of(examples), TASKS[task].main_metric
     return lambda predictions: task_metrics(task, predictions, labels, [metric])[metric]
 
@@ -55,7 +55,7 @@ def task_metrics(
         raise ValueError(f"{len(predictions)} predictions for {len(labels)} labels")
 
     def f1(average: str) -> float:
-        from sklearn.metrics import f1_score  # half a second that similarities do not need
+        from sklearn.metrics import f1_score  # takes half a second, and similarities do not need it
 
         return float(f1_score(labels, predictions, average=average, zero_division=0))
 
@@ -112,7 +112,7 @@ def best_threshold(similarities: np.ndarray, labels: np.ndarray, metric: str) ->
     across it; infinite where all pairs, or none, are best called positive.
     """
     distinct, scores = threshold_scores(similarities.astype(np.float64), labels, metric)
-    # Entry k calls positive all pairs from the k-th distinct similarity on; the last one, none.
+    # Entry k: all pairs from the k-th distinct similarity on are positive; last entry: none.
     thresholds = [-np.inf, *(distinct[:-1] + distinct[1:]) / 2, np.inf]
     return float(thresholds[int(scores.argmax())])
 
@@ -127,7 +127,7 @@ def threshold_scores(
     """
     distinct, places = np.unique(similarities, return_inverse=True)
 
-    # Positive are all pairs from a similarity on: sums from the end; 0 for "none".
+    # All pairs from a similarity on are positive, so sum from the end; 0 for "none".
     def from_here_on(counts: np.ndarray) -> np.ndarray:
         return np.append(np.cumsum(counts[::-1])[::-1], 0)
 

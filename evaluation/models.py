@@ -1,6 +1,6 @@
-"""The command line's models: encoders with their texts encoded once, heads, what they have seen.
+"""The models of the command line: encoders with cached texts, heads, and their training texts.
 
-Nothing else in evaluation knows an encoder.
+No other module of evaluation uses an encoder.
 """
 
 import logging
@@ -49,7 +49,7 @@ from simcse.stage import Backbone, read_texts, tuned_backbone
 logger = logging.getLogger(__name__)
 
 RANDOM = "random:"  # before the name of a backbone: the same encoder with random weights
-# The rows of trained baselines: objective -> the words after the backbone's name.
+# The rows of trained baselines: objective -> words that follow the backbone's name.
 TRAINED = {
     "unsup": "unsup. SimCSE",
     "sup": "sup. SimCSE",
@@ -65,7 +65,7 @@ class EncodedTexts:
     """The embeddings of many texts by one encoder, computed at first use and cached on disk."""
 
     encoder: SentenceEncoder
-    texts: list[str]  # all that will be asked for, distinct
+    texts: list[str]  # all texts that will be needed, distinct
     cache: Path
 
     @cached_property
@@ -88,13 +88,13 @@ class EncodedTexts:
         return embeddings
 
     def inputs(self, examples: Sequence[Example], features: BiFeatures) -> FrozenInputs:
-        """Return what a bi-encoder's head reads of examples."""
+        """Return the features of examples for a bi-encoder's head."""
         rows = [[self._rows[text] for text in example.texts] for example in examples]
         return FrozenInputs(self._embeddings, np.array(rows), features, self.encoder.device)
 
 
 def open_models(options: EvaluationOptions, texts: list[str], say: Say) -> Iterator[Model]:
-    """Yield the models of a command line one after the other, so that one is held at a time.
+    """Yield the models of a command line one after the other, so only one is in memory.
 
     Raises:
         CheckpointError: a backbone cannot be used.
@@ -111,7 +111,7 @@ def open_models(options: EvaluationOptions, texts: list[str], say: Say) -> Itera
     if not options.baselines:
         return
     first = options.backbone[0]
-    # Not `open_encoder`: IS-BERT's own embeddings have no poolings to compare.
+    # Not `open_encoder`: IS-BERT's embeddings have no poolings to compare.
     encoder = _plain_encoder(first, options)
     seen = seen_by(first, options.trained_on)
     for embedder in baselines(encoder, names[first], options.glove, reading):
@@ -123,7 +123,7 @@ def open_models(options: EvaluationOptions, texts: list[str], say: Say) -> Itera
 
 
 def check_sources(options: EvaluationOptions) -> None:
-    """Refuse what cannot be opened, before hours are spent on the rest.
+    """Check that everything can be opened, before hours are spent on the rest.
 
     Raises:
         CheckpointError: a backbone that is not found, or IS-BERT's with another pooling.
@@ -153,7 +153,7 @@ def check_sources(options: EvaluationOptions) -> None:
 
 
 def _is_results(path: Path) -> bool:
-    """Return whether an earlier call wrote this file, which may be written again."""
+    """Return whether an earlier call wrote this file, so that it may be overwritten."""
     with path.open("rb") as file:
         beginning = file.read(100)
     return beginning.startswith((",".join(COLUMNS[:3]).encode(), b'{\n "options"'))
@@ -180,10 +180,10 @@ def _plain_encoder(name: str, options: EvaluationOptions) -> SentenceEncoder:
 def trained_baselines(
     name: str, options: EvaluationOptions, say: Say
 ) -> Iterator[tuple[str, Path]]:
-    """Yield (objective, tuned folder) of all contrastive objectives whose training file is there.
+    """Yield (objective, tuned folder) for all contrastive objectives whose training file exists.
 
-    They are tuned by the quick recipes, as `run_multitask.py --pretrain` does it, which finds the
-    same folders.
+    They are tuned with the quick preset, as in `run_multitask.py --pretrain`, which uses the same
+    folders.
     """
     source = find_checkpoint(name.removeprefix(RANDOM))
     backbone = Backbone(source, _plain_encoder(name, options))
@@ -214,13 +214,13 @@ def trained_baselines(
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
-    """Return what tables call each backbone: a folder's last part, a hub id as it is.
+    """Return the name of each backbone in tables: a folder's last part, or the hub id.
 
-    Names that would be shown alike are shown in full: rows must not be taken for one another's.
+    If two names would be equal, they are shown in full.
     """
     sources = {name: name.removeprefix(RANDOM) for name in names}
     ends = {
-        # A link keeps its own name; "." has the folder's.
+        # A link keeps its name; "." gets that of the folder.
         source: Path(os.path.abspath(source)).name if Path(source).is_dir() else source
         for source in sources.values()
     }
@@ -235,7 +235,7 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 def entailment_heads(encoded: EncodedTexts, seed: int) -> dict[str, Entailment]:
     """Return the heads that learn entailment on a frozen encoder, by name."""
     heads: dict[str, Entailment] = {"bi head": partial(_entailment, encoded, "bi", seed)}
-    with suppress(CheckpointError):  # of an encoder that cannot read pairs
+    with suppress(CheckpointError):  # an encoder that cannot read pairs
         encoded.encoder.tokenize(["a"], ["b"])
         heads["cross head"] = partial(_entailment, encoded, "cross", seed)
     return heads
@@ -250,7 +250,7 @@ def _entailment(
 ) -> np.ndarray:
     """Return the probability of entailment (N,) of a paraphrase head trained on `train`."""
     every = np.arange(len(train))
-    # Where too few pairs share no text with others, all of them choose the epoch.
+    # If too few pairs share no text with others, the epoch is chosen on all pairs.
     parts, *_ = parts_of(train, scored, seed, classes=True) or [(every, every)]
     fit, held_out = ([train[row] for row in rows.tolist()] for rows in parts)
     splits = Splits(fit, held_out, list(scored))
@@ -273,10 +273,10 @@ def _entailment(
 def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
     """Return the texts that a backbone was trained on or selected by, as far as they are known.
 
-    A folder that this project tuned notes its training file, its selection set and the checkpoint
-    that it was tuned from, which may have notes of its own. Where one of them has moved, a warning
-    says so: its texts count as unseen. One that ships has the digests of what it has read.
-    Random weights have seen nothing.
+    A folder that this project tuned lists its training file, its selection set and the checkpoint
+    that it was tuned from, which may have such notes too. If one of them has moved, there is a
+    warning, and its texts count as unseen. Included checkpoints have digests of their training
+    texts. Random weights have no training texts.
     """
     seen = Seen()
     for path in trained_on:
@@ -287,7 +287,7 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
 
 
 def _note_stages(folder: Path, seen: Seen) -> None:
-    """Note what a tuned folder names, and what the one it was tuned from names."""
+    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from."""
     notes = folder / "training.json"
     noted = read_object(notes, CheckpointError) if notes.is_file() else {}
     paths: dict[str, Path] = {}
@@ -295,7 +295,7 @@ def _note_stages(folder: Path, seen: Seen) -> None:
         path = noted.get(name, "")
         if not isinstance(path, str) or "\0" in path:
             raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
-        # The digests lie beside the weights.
+        # The digests are in the folder of the weights.
         place = folder / path if path.endswith(DIGESTS) else Path(path)
         if name in noted and place.exists():
             paths[name] = place

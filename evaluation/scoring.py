@@ -1,4 +1,4 @@
-"""A split's scores as results.json holds them: metrics, intervals, leaks, thresholds, calibration.
+"""The scores of a split in results.json: metrics, intervals, leaks, thresholds, calibration.
 
 Legend: N rows, M held-out training pairs, C classes.
 """
@@ -70,7 +70,7 @@ def at_threshold(
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
-    No label of the N scored rows is used to choose it, so this is what a user would get.
+    The labels of the N scored rows are not used for the choice, so a user would get this score.
 
     Args:
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
@@ -95,9 +95,10 @@ def at_threshold(
 def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
     """Return the expected calibration error and the reliability curve.
 
-    A prediction's confidence is the probability of the class that was called; calibrated means
-    that of those made with confidence c, a share of c is right. The error is the mean distance of
-    the two over bins of confidence, by rows (Guo et al. 2017, eq. 3; 15 bins of equal width).
+    A prediction's confidence is the probability of the predicted class. Calibrated means that a
+    share of c is right among predictions with confidence c. The error is the mean distance of
+    confidence and accuracy over bins, weighted by rows (Guo et al. 2017, eq. 3; 15 bins of equal
+    width).
 
     Args:
         probabilities: (N, C) of the classes, or (N,) of the positive one of two.
@@ -127,7 +128,7 @@ def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
 def in_both_orders(
     task: str, forward: np.ndarray, swapped: np.ndarray, labels: np.ndarray, clusters: np.ndarray
 ) -> Block:
-    """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
+    """Return the scores of a cross-encoder averaged over both orders of a pair, and their gap.
 
     Args:
         forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
@@ -135,7 +136,7 @@ def in_both_orders(
 
     Returns:
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
-        unit of the scores; `changed`, the share of rows called otherwise, None for scores.
+        unit of the scores; `changed`, the share of rows whose class changes, None for scores.
     """
     kind = TASKS[task].label_kind
 

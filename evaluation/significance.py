@@ -1,12 +1,12 @@
-"""Is one system better than the other? Systems are compared two by two on the same rows.
+"""Paired tests of whether one system is better than another, on the same rows.
 
 A difference, its interval and its p value come from one procedure: Student's t, with the standard
-error of paired bootstrap resamples of clusters of rows. With one seed it speaks of these trained
-systems on other rows; with several, means over seeds are compared, and rows and seeds both vary
+error of paired bootstrap resamples of clusters of rows. With one seed the result is about these
+trained systems on new rows; with several, means over seeds are compared, and rows and seeds vary
 (`intervals.over_seeds`). Rows of several seeds are not pooled, as one row's are not independent.
 
-Comparisons that are made together are decided by Holm's correction, and the interval of each has
-the level at which Holm decided it. So 0 lies outside exactly where the two differ significantly.
+Holm's correction covers all comparisons of a family, and the interval of each has the level at
+which Holm decided it. So an interval excludes 0 exactly if the difference is significant.
 
 Legend: K predictions of N rows each, S seeds, B resamples.
 """
@@ -58,14 +58,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
+    """Two systems on the same n rows; `difference` is a minus b, over their common seeds.
 
-    `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
-    is adjusted to all comparisons made together; None where one is tested separately. `level` is
-    that of the interval: 95%, or more where others are made together with it; `freedom` that of
-    Student's t, None of a normal distribution. `findable` is the smallest difference that this test
-    would find with 80% power, None where there is no test. `seeds_share` is how much of the
-    difference's variance is that between seeds, None of one seed.
+    `p` is None if a metric is undefined or there are fewer than three clusters of rows. `p_holm` is
+    adjusted for all comparisons of the family; None if one is tested separately. `level` is that of
+    the interval: 95%, or more with other comparisons in the family. `freedom` is that of Student's
+    t, None for a normal distribution. `findable` is the smallest difference that this test detects
+    with 80% power, None if there is no test. `seeds_share` is the share of the difference's
+    variance that is between seeds, None for one seed.
     """
 
     a: str
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def decided(self) -> bool:
-        """Return whether the two differ significantly, all comparisons made together considered."""
+        """Return whether the two differ significantly, after correction."""
         p = self.p if self.p_holm is None else self.p_holm
         return p is not None and p < SIGNIFICANT
 
@@ -107,11 +107,11 @@ def compare(
     Args:
         task: a name of data.tasks.TASKS.
         metric: one of its metrics.
-        systems: their predictions of the same rows, by name and seed.
+        systems: their predictions for the same rows, by name and seed.
         labels: (N,).
         pairs: names; every two systems if None. Pairs without a common seed are left out.
-        clusters: (N,) as of `clusters_of`; None: every row by itself.
-        total: resamples to draw; None: as many as `intervals.resamples` says.
+        clusters: (N,) from `clusters_of`; None: every row is a cluster.
+        total: resamples to draw; None: the number of `intervals.resamples`.
     """
     n, least = len(labels), LEAST[metric]
     clusters = alone(n) if clusters is None else clusters
@@ -121,7 +121,7 @@ def compare(
     scores: dict[Run, float | None] = {
         key: task_metrics(task, run, labels, [metric])[metric] for key, run in runs.items()
     }
-    drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} of too few clusters
+    drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} for too few clusters
     if units >= FEWEST:
         measure = weighted_metric(metric, TASKS[task], predictions, labels)
         drawn = dict(zip(runs, resampled([measure], clusters, total), strict=True))
@@ -154,12 +154,12 @@ def compare(
         if drawn and versus.difference is not None:
             apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
             error = standard_error(np.mean(apart, axis=0), units)
-            # Resamples may all agree on a difference; of G clusters, t is never above G.
+            # All resamples may agree on a difference; with G clusters, t is never above G.
             error = max(error, abs(versus.difference) / units)
             spread = over_seeds(first - second, error, units)
             versus = replace(
                 versus,
-                # It reaches from the least minus the most to the most minus the least.
+                # A difference lies between minimum - maximum and maximum - minimum of the metric.
                 interval=spread.interval().within(least - 1, 1 - least) if error else None,
                 p=spread.p(),
                 findable=spread.findable(),
@@ -179,7 +179,7 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return the p values adjusted by Holm (1979); None is no test and does not count."""
+    """Return the p values adjusted by Holm (1979); None means no test and is not counted."""
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
@@ -192,8 +192,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def holm_levels(p_values: Sequence[float | None]) -> list[float]:
     """Return the level at which Holm decides each of m p values: 1 - 0.05 / m for the smallest.
 
-    The next smallest has 1 - 0.05 / (m - 1), and so on; from the first that is not significant, all
-    others have its level. What is no test has 95%.
+    The next smallest has 1 - 0.05 / (m - 1), and so on. From the first that is not significant, all
+    others have its level. None (no test) has 95%.
     """
     adjusted = holm(p_values)
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
@@ -206,7 +206,7 @@ def holm_levels(p_values: Sequence[float | None]) -> list[float]:
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons that were made together as Holm decides them, intervals included."""
+    """Return a family of comparisons with Holm's p values and intervals."""
     p_values = [versus.p for versus in comparisons]
     decided = zip(comparisons, holm(p_values), holm_levels(p_values), strict=True)
     return [replace(at_level(versus, level), p_holm=p) for versus, p, level in decided]
@@ -233,7 +233,7 @@ def at_level(versus: Comparison, level: float) -> Comparison:
 
 
 def sentence(versus: Comparison) -> str:
-    """Return the verdict on two systems in plain words, with the numbers it rests on."""
+    """Return the verdict on two systems in plain words, with its numbers."""
     metric = SHOWN.get(versus.metric, versus.metric)
     if versus.difference is None or versus.p is None:
         reason = f"{metric} is undefined for one of them"
@@ -272,7 +272,7 @@ def percent(level: float) -> str:
 def signed(versus: Comparison) -> str:
     """Return a known difference and its interval: `+0.060 [0.040, 0.080]`.
 
-    A level other than 95% is named behind it: `(98.33% CI)`.
+    A level other than 95% is added: `(98.33% CI)`.
     """
     assert versus.difference is not None
     # Rounded first: the format would leave a sign on zero.

@@ -1,4 +1,4 @@
-"""Where predictions are wrong: errors by what rows are like, with paired intervals.
+"""Errors of predictions by properties of the rows, with paired intervals.
 
 Legend: N rows, L the largest rating, B resamples.
 """
@@ -21,7 +21,7 @@ NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
     re.IGNORECASE,
 )
-LENGTHS = ((0, 5), (6, 10), (11, 20))  # words; what is longer is a group of its own
+LENGTHS = ((0, 5), (6, 10), (11, 20))  # words; longer texts are a further group
 LONGEST = 21
 
 Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
@@ -36,9 +36,9 @@ class Slice:
     n: int
     bi: float
     cross: float
-    difference: float  # bi - cross: above 0 where the cross-encoder is ahead
-    # The 95% interval of the difference, each slice by itself: of twenty slices without any
-    # difference, one is expected to leave out 0.
+    difference: float  # bi - cross: above 0 if the cross-encoder is better
+    # The 95% interval of the difference, not corrected for several slices: of twenty slices
+    # without a difference, one is expected to exclude 0.
     low: float | None
     high: float | None
 
@@ -46,10 +46,10 @@ class Slice:
 def properties(example: Example, task: Task) -> dict[str, str | None]:
     """Return a labelled row's value of each property, None where it has none.
 
-    `phenomenon` is what the data say that the row tests; `word overlap` a fifth of the Jaccard
-    index of a pair's words, and pairs of the very same words, perhaps in another order, are a group
-    of their own; `length` how many words the longer text has; `negation` in how many of the texts
-    there is one; `label` the gold class, or the band of a rating.
+    `phenomenon` is the tag of the row in the data; `word overlap` a fifth of the Jaccard index of a
+    pair's words, with a further group for pairs of the same words in any order; `length` the number
+    of words in the longer text; `negation` the number of texts with a negation; `label` the gold
+    class, or the band of a rating.
     """
     texts = example.texts
     overlap = None
@@ -73,7 +73,7 @@ def properties(example: Example, task: Task) -> dict[str, str | None]:
 
 
 def groups(examples: Sequence[Example], task: Task) -> list[Group]:
-    """Return what rows are grouped by: all rows, then each property in the order of its values."""
+    """Return the groups of rows: all rows, then each property in the order of its values."""
     rows: list[Group] = [("all", "all rows", np.ones(len(examples), bool))]
     known = [properties(example, task) for example in examples]
     for by in known[0] if known else ():
@@ -88,7 +88,7 @@ def slices(
 ) -> list[Slice]:
     """Return the slices of a split of at least one row, by its groups.
 
-    `bi` and `cross` are the errors (N,) of the two models; of several seeds, each row's mean error.
+    `bi` and `cross` are the errors (N,) of the two models, averaged over seeds.
     """
     measured = []
     for by, name, inside in rows:
@@ -112,8 +112,8 @@ def slices(
 def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> Interval | None:
     """Return the 95% interval of mean(first) - mean(second), errors (N,) of the same rows.
 
-    Rows are drawn, not values, so that what is hard for both models does not widen it. None where N
-    is below FEWEST, or all rows differ by the same. The clusters' numbers may have gaps.
+    Rows are resampled, so rows that are hard for both models do not widen it. None if N is below
+    FEWEST, or if all rows have the same difference. The clusters' numbers may have gaps.
     """
     differences = first - second
     clusters = np.unique(clusters, return_inverse=True)[1]

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-# What makes a spreadsheet read a cell as a formula (OWASP, "CSV injection").
+# First characters that make a spreadsheet read a cell as a formula (OWASP, "CSV injection").
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 
@@ -23,7 +23,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table as CSV; words of data that a spreadsheet would compute get a "'" in front."""
+    """Return a table as CSV; texts that a spreadsheet would compute get a "'" in front."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -32,9 +32,9 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    """Return a value of which a spreadsheet makes no formula; numbers, also spelled, stay."""
+    """Return a value that no spreadsheet reads as a formula; numbers are not changed."""
     if not isinstance(value, str) or NUMBER.fullmatch(value):
         return value
-    # Full-width signs begin a formula, too, in some languages' versions.
+    # Full-width signs also begin a formula in some languages' versions.
     begin = unicodedata.normalize("NFKC", value).lstrip(" ")
     return f"'{value}" if begin.startswith(FORMULA) else value

@@ -1,7 +1,7 @@
 """A threshold on the scores of pairs: chosen on half of labelled pairs, measured on the others.
 
-No text is in both halves. So precision and recall are those of exactly the threshold that is
-printed, on pairs that did not choose it.
+No text is in both halves. So precision and recall belong to exactly the printed threshold, on
+pairs that were not used to choose it.
 
 Legend: N pairs, T thresholds, B resamples.
 """
@@ -16,14 +16,14 @@ from evaluation.clusters import clusters_of, count
 from evaluation.intervals import Interval, exact_share, percentiles, weightings
 from evaluation.metrics import labels_of
 
-STEPS = 10_000  # thresholds are multiples of 1 / STEPS: what is measured is what is printed
+STEPS = 10_000  # thresholds are multiples of 1 / STEPS, so the printed one is exact
 FEWEST = 5  # positive pairs, and negative ones, of each part
 SEED = 0  # the same pairs are split alike
 
 
 @dataclass(frozen=True)
 class Share:
-    """A precision or recall with its 95% interval; `value` is None where nothing was called."""
+    """A precision or recall with its 95% interval; `value` is None if no pair counts."""
 
     value: float | None
     interval: Interval | None
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold and what it does; a pair whose score is not below it is called positive.
+    """A threshold and its precision and recall; a pair at or above it is called positive.
 
     `chosen_on` and `measured_on` count pairs.
     """
@@ -49,7 +49,7 @@ class Threshold:
     measured_on: int
 
     def table(self, why: str) -> str:
-        """Return a table of two lines, and on how many pairs it rests."""
+        """Return a table of two lines, and the numbers of pairs."""
         rows = [
             ("threshold", "precision", "recall", "chosen for"),
             (f"{self.threshold:.4f}", str(self.precision), str(self.recall), why),
@@ -67,19 +67,19 @@ class Threshold:
 
 
 def reason(precision: float | None) -> str:
-    """Return in words what a threshold is chosen for."""
+    """Return in words the aim of a threshold."""
     return "best F1" if precision is None else f"precision of {precision:g} or more"
 
 
 def find_threshold(
     pairs: Sequence[SentencePair], scores: np.ndarray, precision: float | None, file: str
 ) -> Threshold:
-    """Return the threshold of the best F1 or, of a `precision`, that of the highest recall.
+    """Return the threshold with the best F1, or the highest recall at a `precision`.
 
     Args:
-        pairs: N labelled ones, of labels 0 and 1.
+        pairs: N pairs with labels 0 and 1.
         scores: (N,), higher for positive pairs.
-        precision: that the part which chooses must have.
+        precision: required on the part that chooses the threshold.
         file: where the pairs are from, for messages.
 
     Raises:
@@ -87,7 +87,7 @@ def find_threshold(
     """
     labels, clusters = labels_of(pairs) > 0, clusters_of(pairs)
     chooses = _split(labels, clusters, file)
-    # Whole numbers: no rounding moves a pair across a threshold.
+    # Integers, so rounding does not move a pair across a threshold.
     steps = np.floor(scores.astype(np.float64) * STEPS)
     threshold = _best(steps[chooses], labels[chooses], precision, file)
     called, rest = steps[~chooses] >= threshold, labels[~chooses]
@@ -102,7 +102,7 @@ def find_threshold(
 
 
 def _split(labels: np.ndarray, clusters: np.ndarray, file: str) -> np.ndarray:
-    """Return which pairs choose, (N,) bool: about half of each label, clusters whole."""
+    """Return the pairs to choose on, (N,) bool: about half of each label, whole clusters."""
     for label, name in ((True, "positive"), (False, "negative")):
         if (labels == label).sum() < 2 * FEWEST:
             raise DataError(
@@ -111,10 +111,10 @@ def _split(labels: np.ndarray, clusters: np.ndarray, file: str) -> np.ndarray:
             )
     sizes = np.bincount(clusters)
     positives = np.bincount(clusters, labels)
-    # Large clusters first, and each into the part that has less of what it holds.
+    # Large clusters first, each into the part with fewer pairs of its labels.
     order = np.random.default_rng(SEED).permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
-    held = np.zeros((2, 2))  # of the parts: positive pairs, negative ones
+    held = np.zeros((2, 2))  # positive and negative pairs of both parts
     part = np.zeros(len(sizes), int)
     for cluster in order:
         content = np.array([positives[cluster], sizes[cluster] - positives[cluster]])
@@ -138,7 +138,7 @@ def _best(steps: np.ndarray, labels: np.ndarray, precision: float | None, file: 
     right = len(ordered_positives) - np.searchsorted(ordered_positives, thresholds)
     if precision is None:
         return float(thresholds[np.argmax(2 * right / (called + labels.sum()))])
-    shares = right / called  # the highest score is called by every threshold
+    shares = right / called  # `called` > 0: every threshold includes the highest score
     if not (shares >= precision).any():
         best = int(np.argmax(shares))
         raise DataError(

@@ -1,1 +1,1 @@
-"""The suites of `python -m evaluation`: their sets, what is measured on them, their tables."""
+"""The suites of `python -m evaluation`: their sets, metrics and tables."""

@@ -1,4 +1,4 @@
-"""How embeddings lie on the unit sphere, and how far tuning has moved an encoder.
+"""The geometry of embeddings on the unit sphere, and the distance of a tuned encoder.
 
 Legend: N embeddings or texts, H their size (and K that of other representations).
 """
@@ -86,8 +86,8 @@ def geometry(
 ) -> dict[str, float | None]:
     """Return all measures by name; None where there are fewer than two vectors, or no pairs.
 
-    Vectors of zeros, such as those of texts without a known word, have no place on the sphere and
-    are left out. `embeddings` (N, H) are of distinct texts, `first` and `second` (M, H) of pairs
+    Zero vectors, such as those of texts without a known word, are not on the sphere and are left
+    out. `embeddings` (N, H) are of distinct texts, `first` and `second` (M, H) of pairs
     that mean the same.
     """
     known = embeddings[np.any(embeddings, axis=1)]
@@ -125,7 +125,7 @@ def read(folders: Sequence[Path], name: str) -> LoadedSet:
 def measure(model: Model, loaded: LoadedSet) -> list[Result]:
     """Return alignment, uniformity and the rest, on the texts of an STS set."""
     pairs, embed = loaded.scored, model.embedder.embed
-    # A bag of words has thousands of columns: no sphere of a size to compare.
+    # A bag of words has thousands of columns, so its sphere is not comparable.
     if embed is None or issparse(embed([pairs[0].texts[0]])):
         return []
 
@@ -135,5 +135,5 @@ def measure(model: Model, loaded: LoadedSet) -> list[Result]:
         )
 
     results = results_of(model, loaded, metrics)
-    # The majority class has nothing but zeros.
+    # The majority class has only zero vectors.
     return results if any(result.value is not None for result in results) else []

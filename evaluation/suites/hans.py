@@ -66,15 +66,15 @@ def read(folders: Sequence[Path], name: str) -> LoadedSet:
 
 
 def measure(model: Model, hans: LoadedSet) -> list[Result]:
-    """Return HANS's accuracies of the similarity and of the heads, as models of their own.
+    """Return HANS's accuracies of the similarity and of the heads, as separate models.
 
-    The similarity calls entailment what lies above the threshold that is best on the NLI pairs.
-    Those pairs count as seen, too. Without any, there is no threshold and no head: what is left is
-    the area under the curve. `NLI, held out` is each judge's accuracy on a tenth of the NLI pairs.
+    Pairs with a similarity above the best threshold on the NLI pairs are called entailment. Those
+    NLI pairs count as seen. Without NLI pairs there is no threshold and no head, only the area
+    under the curve. `NLI, held out` is each model's accuracy on a tenth of the NLI pairs.
     """
     nli, pairs = hans.train, hans.scored
-    # The last tenth of the NLI pairs is not learnt from: without the accuracy there, that on HANS
-    # cannot be read.
+    # The last tenth of the NLI pairs is held out: the accuracy on HANS can only be interpreted
+    # next to the accuracy there.
     held_out = nli[len(nli) - len(nli) // 10 :]
     learnt = nli[: len(nli) - len(held_out)]
     asked = [*pairs, *held_out]
@@ -118,14 +118,15 @@ def hans_metrics(
     Args:
         pairs: label 1.0 for entailment, else 0.0; phenomenon "HEURISTIC/SUBCASE".
         scores: (N,), higher for entailment.
-        threshold: pairs at or above it are called entailment; NaN where there is none, and so no
+        threshold: pairs at or above it are called entailment; NaN for none, which gives no
             accuracy.
 
     Returns:
         `accuracy`; per heuristic, the accuracy on its entailed and its other pairs (HANS's table),
         and the area under the ROC curve, which needs no threshold; the accuracy per subcase; and
         `word-order swap`, the accuracy on swapped nouns, with the area under the curve of these
-        pairs against the entailed ones of their heuristic: 0.5 for who cannot tell them apart.
+        pairs against the entailed ones of their heuristic: 0.5 for a model that cannot
+        distinguish them.
     """
     labels = labels_of(pairs)
     right = np.where(np.isnan(threshold), np.nan, (scores >= threshold) == (labels > 0))
@@ -140,7 +141,7 @@ def hans_metrics(
     swapped = np.char.endswith(tags.astype(str), SWAP)
     if swapped.any():
         metrics["word-order swap"] = _mean(right[swapped])
-        # Does a pair that is entailed score higher than one whose nouns changed places?
+        # Does an entailed pair score higher than one with swapped nouns?
         rows = swapped | ((labels > 0) & np.isin(heuristics, heuristics[swapped]))
         metrics["word-order swap, AUC"] = (_auc(labels[rows], scores[rows]), int(rows.sum()))
     for tag in sorted(set(tags.tolist())):
@@ -149,7 +150,7 @@ def hans_metrics(
 
 
 def hans_predictions(pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float) -> str:
-    """Return predictions as HANS's own evaluation reads them, `pairID,gold_label` per line."""
+    """Return predictions in the format of HANS's evaluation script, `pairID,gold_label`."""
     lines = ["pairID,gold_label"]
     for pair, score in zip(pairs, scores, strict=True):
         lines.append(f"{pair.id},{HANS_LABELS[int(score >= threshold)]}")

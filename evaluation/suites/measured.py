@@ -1,4 +1,4 @@
-"""A set as a suite reads it, a model, and the results of one on the other.
+"""A set of a suite, a model, and the model's results on the set.
 
 Legend: N scored examples.
 """
@@ -32,24 +32,24 @@ class Model:
     """One row of the tables."""
 
     embedder: Embedder
-    # The texts that it was trained on or selected by.
+    # The texts used for training or selection.
     seen: Seen
-    # Name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
+    # Name -> an entailment head on the encoder, for HANS; {} without encoder.
     heads: Mapping[str, Entailment] = field(default_factory=dict)
-    # The folder for predictions in HANS's own format; None keeps none.
+    # The folder for predictions in HANS's format; None keeps none.
     predictions: Path | None = None
 
 
 @dataclass(frozen=True)
 class LoadedSet:
-    """A set that was found, as one suite reads it; both have their names on the command line."""
+    """An available set in one suite; both have their names on the command line."""
 
     suite: str
     name: str
     examples: list[Any]  # all of them, in the order of the files
     scored: list[Any]
-    train: list[Any] = field(default_factory=list)  # what is learnt from
-    dev: list[Any] = field(default_factory=list)  # what a penalty is chosen on
+    train: list[Any] = field(default_factory=list)  # training examples
+    dev: list[Any] = field(default_factory=list)  # examples to choose a penalty on
     subsets: np.ndarray | None = None  # (N,) of an STS set: the subset of each scored example
 
     def texts(self) -> list[str]:
@@ -57,7 +57,7 @@ class LoadedSet:
 
 
 def of_splits(suite: str, name: str, splits: Splits) -> LoadedSet:
-    """Return splits as a set; without a test split every row is scored, in its fold."""
+    """Return splits as a set; without a test split every row is scored by cross-validation."""
     return LoadedSet(
         suite,
         name,
@@ -69,10 +69,10 @@ def of_splits(suite: str, name: str, splits: Splits) -> LoadedSet:
 
 
 def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
-    """Return what `read` finds in the first of the folders that holds it.
+    """Return the result of `read` for the first folder that has the files.
 
     Raises:
-        MissingSet: none does; the error of the last folder.
+        MissingSet: no folder has them; the error of the last folder.
     """
     for folder in folders[:-1]:
         with suppress(MissingSet):
@@ -81,7 +81,7 @@ def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
 
 
 def spread(pairs: list[SentencePair], most: int) -> list[SentencePair]:
-    """Return at most so many, evenly spread: parts of a file may come from different sources."""
+    """Return at most `most` examples, evenly spread, since parts of a file may differ in source."""
     rows = np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int)
     return [pairs[row] for row in rows]
 
@@ -104,11 +104,11 @@ def results_of(
     judge: str = "",
     measures: Mapping[tuple[str, str], Weighted] | None = None,
 ) -> list[Result]:
-    """Return metrics of all rows, each with its value on the rows that the model had not seen.
+    """Return metrics of all rows, each with its value on the rows without train overlap.
 
     Args:
-        model, loaded: what was measured, and on which set.
-        metrics: which rows to measure, (N,) bool -> the metrics of these.
+        model, loaded: the model and the set.
+        metrics: rows to measure, (N,) bool -> their metrics.
         judge: added to the model's name.
         measures: metrics that get an interval, as functions of the weights of all rows.
     """

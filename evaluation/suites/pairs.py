@@ -1,8 +1,8 @@
 """Pairs as two classes, without a head: a threshold on similarities.
 
-Two conventions, named apart. MTEB and sentence-transformers report accuracy and F1 at the threshold
-that is best *on the scored split*, which no user has; a threshold chosen on training pairs is what
-a user would have got. Average precision needs no threshold.
+There are two conventions under different names. MTEB and sentence-transformers report accuracy and
+F1 at the best threshold *of the scored split*, which a user does not know. A user would get the
+scores at a threshold chosen on training pairs. Average precision needs no threshold.
 """
 
 from collections.abc import Sequence

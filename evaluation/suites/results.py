@@ -1,7 +1,7 @@
 """The results of an evaluation, and their tables for people.
 
-A result is one number with all that is needed to read it, in long form: one row per number, so
-that no two unlike numbers share a column.
+A result is one number with its full description, in long form: one row per number, so no column
+mixes different kinds of numbers.
 
 Legend: K models, S sets.
 """
@@ -17,7 +17,7 @@ from evaluation.intervals import ROUNDING, TAILS, quantile
 from evaluation.table import markdown
 
 SUBCASE = "subcase "  # before the name of one of HANS's subcases, as a metric
-AVERAGE, RANK = "average of", "rank"  # what stands for a set in results over several sets
+AVERAGE, RANK = "average of", "rank"  # take the place of a set in results over several sets
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Result:
         model: the name of the checkpoint or baseline.
         suite, set: as on the command line and in data.suites.
         part: a subset of the set, or "all" (all subsets as one); "" where a set has no parts.
-        metric: what was measured.
+        metric: the name of the metric.
         value: None where it is undefined (the correlation of a constant).
         n: rows it was measured on.
-        seen: the share of these rows with a sentence that the model was trained on or selected by.
+        seen: the share of these rows with a sentence from the model's training or selection data.
         unseen: the value on the other rows; None if there are none, or it is undefined.
-        low, high: the 95% interval of the value over rows, of an average and a rank over sets;
-            None of what is not averaged over sets.
+        low, high: the 95% interval of the value over rows, or over sets for an average or a rank;
+            None for metrics without an interval.
     """
 
     model: str
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def overlaps(self) -> bool:
-        """Return whether enough rows were seen for the others to be shown, too."""
+        """Return whether enough rows overlap to also show the score on the others."""
         return self.value is not None and self.seen >= 0.005
 
     def row(self) -> dict[str, Any]:
@@ -68,8 +68,8 @@ NO_OVERLAP = " (in brackets: on rows without train overlap)"
 class Shown:
     """A table of results for people: a row per model.
 
-    Its columns are the sets, with a metric of each, or the metrics of a set; of HANS, whose metrics
-    are many, these are the rows.
+    Its columns are sets, with one metric each, or the metrics of one set. HANS has many metrics, so
+    they are the rows of its table.
     """
 
     title: str
@@ -99,9 +99,9 @@ class Shown:
         return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
 
     def cell(self, result: Result | None) -> str:
-        """Return `75.3`, or `75.3 (70.1)`, where 0.5% or more overlap, on the other rows.
+        """Return `75.3`, or `75.3 (70.1)` with the value on rows without overlap if 0.5% overlap.
 
-        An average has its interval behind it, `75.3 [70.2, 79.8]`, and so has a rank, `2 [1, 3]`.
+        An average is followed by its interval, `75.3 [70.2, 79.8]`, and so is a rank, `2 [1, 3]`.
         """
         if result is None or result.value is None:
             return "-"
@@ -142,9 +142,10 @@ def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) 
 
 
 def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
-    """Yield the mean over the sets of a table, and the rank by it, of models that have them all.
+    """Yield the mean over the sets of a table and the rank by it, for models with all sets.
 
-    Its name says of how many sets, so that nobody compares unlike with like; of one there is none.
+    The name contains the number of sets, so different averages are not confused. A single set has
+    no average.
     """
     models: dict[str, list[Result]] = {}
     for result in results:
@@ -181,13 +182,13 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
 
 
 def over_sets(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what S sets say of K models: intervals of the means, ranks, intervals of the ranks.
+    """Return intervals of the means over S sets of K models, ranks, and intervals of the ranks.
 
-    Sets are what varies, and with them their rows: Student's t over the values of the sets gives
-    the 95% interval of a mean. Two models are compared by the t of their differences, as what is
-    hard for all of them does not make ranks unsure. A rank is at best one more than the number of
-    models that are significantly better, and at worst ahead of only those that are significantly
-    worse; both are corrected by Bonferroni for the K - 1 others.
+    Sets and their rows vary: Student's t over the values of the sets gives the 95% interval of a
+    mean. Two models are compared by the t of their differences, so sets that are hard for all
+    models do not make ranks uncertain. The best possible rank is one more than the number of
+    significantly better models. The worst possible rank is ahead of only the significantly worse
+    models. Both use Bonferroni's correction for the K - 1 other models.
 
     Args:
         values: (K, S), S of at least 2.

@@ -21,7 +21,7 @@ CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 def cosine_scores(encode: Encode, pairs: Sequence[SentencePair]) -> np.ndarray:
     """Return the cosine of each pair's embeddings, (N,)."""
-    # One call: a text that is on both sides is encoded once.
+    # One call: a text that occurs on both sides is encoded once.
     embeddings = encode([pair.text_a for pair in pairs] + [pair.text_b for pair in pairs])
     return pair_cosines(*np.split(embeddings, 2))
 
@@ -40,7 +40,7 @@ def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:
 
 
 def selection_score(encode: Encode, pairs: Sequence[SentencePair]) -> float:
-    """Return what checkpoints are selected by: Spearman, or -1 where embeddings rank nothing."""
+    """Return the score for checkpoint selection: Spearman, or -1 if it is undefined."""
     rho = sts_metrics(encode, pairs)["spearman"]
     return -1.0 if rho is None else rho
 
@@ -79,8 +79,8 @@ def set_metrics(
 ) -> PartMetrics:
     """Return the metrics of a set of several subsets, such as a year's; some may have no rows.
 
-    "all" correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of several
-    subsets there is also each of them. `similarities`, `gold` and `subsets` are (N,).
+    "all" correlates the rows of all subsets at once, as SimCSE's papers and MTEB do. With several
+    subsets, each is also reported. `similarities`, `gold` and `subsets` are (N,).
     """
     metrics: PartMetrics = {}
     for metric, correlation in CORRELATIONS.items():

@@ -1,4 +1,4 @@
-"""The suites: which sets each one reads, what it measures on them, and its tables."""
+"""The suites: the sets of each, its metrics, and its tables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -82,18 +82,18 @@ SUITES = {
 def find_sets(
     suites: Sequence[str], sets: Sequence[str], folders: Sequence[Path]
 ) -> tuple[list[LoadedSet], dict[str, list[str]]]:
-    """Return the sets that one of the folders holds, and those that none does.
+    """Return the sets in the folders, and the missing sets.
 
     Args:
         suites: names of SUITES.
-        sets: to keep, all if empty.
-        folders: searched in this order; the first that holds a set gives it.
+        sets: names of the sets to keep, all if empty.
+        folders: searched in this order; a set is taken from the first folder that has it.
 
     Returns:
         The sets, and suite -> "name (files that were looked for)".
 
     Raises:
-        DataError: a broken file, or a set that none of the suites has.
+        DataError: a broken file, or a set that is in none of the suites.
     """
     known = {name for suite in suites for name in SUITES[suite].sets}
     for name in sets:
@@ -113,7 +113,7 @@ def find_sets(
 
 
 def measure(model: Model, loaded: LoadedSet) -> list[Result]:
-    """Return the results of a model, fitted to the set's texts where it can be."""
+    """Return the results of a model, fitted to the set's texts if possible."""
     if model.embedder.adapt is not None:
         model = replace(model, embedder=model.embedder.adapt(loaded.texts()))
     return SUITES[loaded.suite].measure(model, loaded)

@@ -1,7 +1,7 @@
 """Transfer tasks: a logistic regression on frozen embeddings, as SentEval trains it.
 
-Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its own, else the given
-one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
+Conneau & Kiela 2018: 10-fold cross-validation if a set has no published split. The strength of the
+L2 penalty is chosen on the training part. Deterministic, on the CPU.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def pair_vectors(first: Vectors, second: Vectors) -> Vectors:
 
 
 def cross_validated(vectors: Vectors, labels: np.ndarray) -> np.ndarray:
-    """Return predictions (N,) by 10-fold cross-validation; each fold chooses its own penalty."""
+    """Return predictions (N,) by 10-fold cross-validation; each fold chooses a penalty."""
 
     def predicted(fold: Fold) -> np.ndarray:
         train, test = fold
@@ -126,7 +126,7 @@ def with_split(
     """Return predictions of the test rows.
 
     The penalty is chosen on the dev rows if there are some, else by cross-validation on the
-    training rows; the final fit uses the training rows alone, as SentEval does.
+    training rows; the final fit uses only the training rows, as in SentEval.
     """
     with _workers() as pool:
         if dev is None:
@@ -148,7 +148,7 @@ def transfer_metrics(predictions: np.ndarray, labels: np.ndarray) -> dict[str, f
 
 
 def _folds(labels: np.ndarray) -> list[Fold]:
-    # Fewer where a class has fewer rows than there are folds, as in a small set.
+    # Fewer folds if a class has fewer rows, as in a small set.
     rarest = int(np.unique(labels, return_counts=True)[1].min())
     splitter = StratifiedKFold(max(2, min(FOLDS, rarest)), shuffle=True, random_state=SEED)
     return list(splitter.split(np.zeros(len(labels)), labels))
@@ -168,11 +168,11 @@ def _best(accuracies: list[list[float]]) -> float:
 
 
 def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
-    # Newton's steps end after a handful, at the optimum, where steps along the gradient need
-    # thousands for vectors of other lengths than 1. A square of all weights, which makes them fast,
-    # is too large for a column per word, or for many classes.
+    # Newton's method converges in a few steps, where gradient methods need thousands for vectors
+    # that are not of unit length. Its Hessian is too large for a column per word, or for many
+    # classes.
     dense = isinstance(vectors, np.ndarray)
-    # The square of nearly equal columns is singular in float32.
+    # The Hessian of nearly equal columns is singular in float32.
     vectors = np.asarray(vectors, np.float64) if dense else vectors
     solver = "newton-cholesky" if dense and len(np.unique(labels)) == 2 else "newton-cg"
     return LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS).fit(vectors, labels)
@@ -180,9 +180,9 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
 
 @contextmanager
 def _workers() -> Iterator[ThreadPoolExecutor]:
-    """Yield as many threads as PyTorch has (--threads), each fit in one of them.
+    """Yield a pool with as many threads as PyTorch has (--threads); each fit uses one of them.
 
-    The numbers are those of one thread: no product is split, so none depends on the cores.
+    The numbers are those of one thread: no product is split, so they do not depend on the cores.
     """
     with threadpool_limits(1), ThreadPoolExecutor(torch.get_num_threads()) as pool:
         yield pool
