@@ -115,7 +115,7 @@ class Spread:
         return Interval(self.mean - reach, self.mean + reach, "t")
 
     def p(self, value: float = 0.0) -> float:
-        """Return the two-sided p of a true mean; it is 0.05 at the ends of the 95% interval."""
+        """Return the two-sided p of a true mean of `value`: 0.05 at the 95% interval's ends."""
         distance = abs(self.mean - value)
         if distance <= ROUNDING:
             return 1.0

@@ -24,7 +24,7 @@ def is_labelled(examples: Sequence[Example]) -> bool:
 
 
 def score_on(examples: Sequence[Example], task: str) -> Callable[[np.ndarray], float | None]:
-    """Return the score of predictions for these examples by which epochs and rates are chosen."""
+    """Return the function that scores predictions of these examples, to choose epochs and rates."""
     labels, metric = labels_of(examples), TASKS[task].main_metric
     return lambda predictions: task_metrics(task, predictions, labels, [metric])[metric]
 

@@ -370,7 +370,7 @@ def _texts_of_train(inputs: Inputs, root: Path) -> Path:
 
 @contextmanager
 def _hint(flags: str) -> Iterator[None]:
-    """Return the flags that avoid what a checkpoint cannot do, for the message; "" for none."""
+    """Add to a CheckpointError the flags that avoid the problem, "" for none."""
     try:
         yield
     except CheckpointError as error:

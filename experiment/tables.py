@@ -221,7 +221,7 @@ def ends_of(claim: Claim) -> tuple[float, ...]:
 
 
 def verdict(claim: Claim, low: float, high: float) -> str:
-    """Return whether an interval of the difference of two rows supports a claim."""
+    """Return the verdict on a claim, from the interval of the difference of its rows."""
     if claim.relation == ALIKE:
         if -claim.within <= low and high <= claim.within:
             return HOLDS
