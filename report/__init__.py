@@ -1,1 +1,1 @@
-"""What a run leaves behind: its folder, and the table it ends with."""
+"""The output of a run: its folder, tables, verdict and HTML report."""

@@ -1,4 +1,4 @@
-"""What runs left behind, read again: `python -m report compare | cost | html`."""
+"""Commands for finished runs: `python -m report compare | cost | html`."""
 
 import sys
 from collections.abc import Callable, Sequence

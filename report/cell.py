@@ -1,4 +1,4 @@
-"""A cell of the comparison: which head it is, and what it scored on one split.
+"""A cell of the comparison: one head and its scores on one split.
 
 Keys of results.json, columns of results.csv and phenomena.csv, rows of the table and file names
 all derive from its fields.
@@ -13,18 +13,18 @@ from data.tasks import TASKS
 from evaluation.metrics import METRICS, Metrics
 from heads.config import READERS
 
-COSINE = "cosine_spearman"  # of the bare cosine with the gold scores, without any head
+COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
-# A run folder holds one backbone and one data set; few labels are named only where they are few.
+# A run folder holds one backbone and one data set; names state train_rows only if it is not `all`.
 NOT_IN_NAME = ("backbone", "data", "train_rows")
 ALL = "all"
-# The setting of a row of phenomena.csv, in which the encoders stand side by side.
+# The setting of a row of phenomena.csv, which has a column per encoder.
 SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Which head of the grid it is."""
+    """The position of a head in the grid."""
 
     pretrain: str
     task: str
@@ -34,26 +34,26 @@ class Coordinates:
     backbone: str
     data: str
     seed: int
-    # How many labelled examples it is trained on, or `all`.
+    # The number of labelled training examples, or `all`.
     train_rows: str = field(default=ALL, kw_only=True)
 
     @property
     def name(self) -> str:
         """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`.
 
-        Trained on 250 examples only, it is `sup-sts-bi-frozen-interaction-42-250rows`.
+        With 250 training examples it is `sup-sts-bi-frozen-interaction-42-250rows`.
         """
         names = [f.name for f in fields(Coordinates) if f.name not in NOT_IN_NAME]
         return "-".join(str(getattr(self, name)) for name in names) + self.few
 
     @property
     def few(self) -> str:
-        """Return what names have at their end where not all examples were trained on."""
+        """Return the suffix of names if training did not use all examples."""
         return "" if self.train_rows == ALL else f"-{self.train_rows}rows"
 
     @property
     def reader(self) -> str:
-        """Return how its texts are read: a single text by `bi`, whatever reads the pairs."""
+        """Return the reader: always `bi` for single texts."""
         return self.encoder if TASKS[self.task].is_pair else "bi"
 
 
@@ -66,21 +66,21 @@ class Cell(Coordinates):
     metrics: Metrics
     seconds: float
     sentences_per_second: float
-    key: str  # a hash of everything that decides the numbers
+    key: str  # a hash of everything that determines the numbers
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
     interval: dict[str, Any] = field(default_factory=dict)  # metric -> low, high, method; or None
     threshold: dict[str, Any] = field(default_factory=dict)  # of evaluation.scoring
     calibration: dict[str, Any] = field(default_factory=dict)
     both_orders: dict[str, Any] = field(default_factory=dict)  # of a cross-encoder
-    # metric -> value when a sequential joint training had just learnt this task and no later one.
+    # metric -> value directly after the task's phase of a sequential joint training.
     before: dict[str, Any] = field(default_factory=dict)
-    labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
-    steps: int | None = None  # that it was trained for; not noted up to 1.0
-    # What heads.choice.Choice holds: the epochs, and the rate of a tuned encoder, that a part of
-    # train chose. {} where dev chose, or nothing did.
+    labels: int | None = None  # number of training examples; not stored up to 0.14.0
+    steps: int | None = None  # of training; not stored up to 1.0
+    # The fields of heads.choice.Choice: epochs, and the rate of a tuned encoder, chosen on a part
+    # of train. {} if dev or nothing was used to choose.
     choice: dict[str, Any] = field(default_factory=dict)
-    # As COSINE, between states of [CLS], of a frozen bi-encoder whose embeddings are means.
+    # COSINE for [CLS] states, for a frozen bi-encoder whose embeddings are means.
     cls_cosine: float | None = None
 
     @classmethod
@@ -88,11 +88,11 @@ class Cell(Coordinates):
         """Return a cell of results.json.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError, OverflowError: something that the table
-                or the key needs is missing, has the wrong type, or is no number that a float holds.
+            KeyError, TypeError, ValueError, AttributeError, OverflowError: a required value is
+                missing, has the wrong type, or is too large for a float.
         """
         names = {field.name for field in fields(cls)}
-        if "rates" in raw:  # up to 1.0, of the winner the rate and what was tried
+        if "rates" in raw:  # up to 1.0: the chosen rate and the candidates
             tried = raw["rates"].get("tried", [])
             score = max((one["score"] for one in tried if one["score"] is not None), default=None)
             raw = {"choice": raw["rates"] and raw["rates"] | {"score": score}} | raw
@@ -110,11 +110,11 @@ class Cell(Coordinates):
 
     @property
     def system(self) -> str:
-        """Return what is compared, its seeds together: `sup-bi-frozen-interaction`."""
+        """Return the name of the compared system, without the seed: `sup-bi-frozen-interaction`."""
         return "-".join((self.pretrain, self.encoder, self.tune, self.features)) + self.few
 
     def place(self) -> tuple[str, str]:
-        """Return what identifies a cell in a run folder: the head's name and the split."""
+        """Return the identifier of a cell in a run folder: the head's name and the split."""
         return self.name, self.split
 
     def _check(self) -> None:
@@ -146,7 +146,7 @@ class Cell(Coordinates):
 
 def csv_columns() -> list[str]:
     """Return the columns of results.csv in their order."""
-    # Fields of one value each; the key says nothing to a reader.
+    # Fields with a single value, without the key, which has no meaning for readers.
     names = [f.name for f in fields(Cell) if f.type in (str, int, float) and f.name != "key"]
     costs = names.index("seconds")
     return [*names[:costs], *METRIC_COLUMNS, *names[costs:]]
@@ -159,7 +159,7 @@ def best_known(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def of_most_labels(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of each task that were trained on the most labels; verdicts are on these."""
+    """Return the cells of each task with the most training labels, for the verdict."""
 
     def labels(cell: Cell) -> float:
         return float("inf") if cell.train_rows == ALL else int(cell.train_rows)
@@ -171,7 +171,7 @@ def of_most_labels(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def by_system(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the cells of each system on each split of a task, its seeds together."""
+    """Return the cells of each system on each split of a task, grouped over seeds."""
     systems: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
@@ -182,7 +182,7 @@ def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Return the rows of phenomena.csv: one per setting and tag, with each encoder's mean error.
 
     An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
-    over seeds. `bi` and `cross` are always there; one of them that was not run is None.
+    over seeds. `bi` and `cross` are always present; an encoder that was not run has None.
     """
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     encoders = dict.fromkeys(["bi", "cross", *(cell.encoder for cell in cells)])

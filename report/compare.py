@@ -1,4 +1,4 @@
-"""Two runs or two prediction files side by side: `python -m report compare A B`."""
+"""Compare two runs or two prediction files: `python -m report compare A B`."""
 
 import json
 from pathlib import Path
@@ -23,13 +23,14 @@ from runtime.files import check_outputs, write_text
 def compare(
     a: Path, b: Path, *, data: str | None, gold: Path | None, json_file: Path | None
 ) -> None:
-    """Compare two sides, print the table and a sentence per task, write a file if asked to.
+    """Compare two sides, print the table and a sentence per task, and optionally write a file.
 
-    Of runs, cells of the same system are compared: the same pre-training, encoder, tuning and
-    features; where each run has one system for a task, these two. Systems are named by their side.
+    For runs, cells of the same system are compared: the same pre-training, encoder, tuning and
+    features. If each run has one system for a task, these two are compared. Systems are named by
+    their side.
 
     Raises:
-        DataError: what is named cannot be compared; the message is one line.
+        DataError: the two sides cannot be compared; the message is one line.
         OSError: a file cannot be written.
     """
     if data is not None and gold is not None:
@@ -112,7 +113,7 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
         for name, other in names:
             both = [ours[name], theirs[other]]
             if all(len(seeds) == 1 for seeds in both):
-                # One seed each, whichever it is.
+                # One seed each, not necessarily the same.
                 both = [dict(enumerate(seeds.values())) for seeds in both]
             pairs.append((f"A {name}", f"B {other}"))
             for side, run, seeds in zip(pairs[-1], runs, both, strict=True):

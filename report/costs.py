@@ -1,8 +1,8 @@
-"""What the encoders of a finished run cost: one pair, many pairs, a search.
+"""The costs of the encoders of a finished run: one pair, many pairs, a search.
 
-A bi-encoder reads every text once and then compares what it keeps of two texts; a cross-encoder
-reads every pair. Cells that differ in weights alone cost the same, so each task and encoder is
-measured once, in the cell with the best dev score.
+A bi-encoder reads every text once and then compares stored embeddings; a cross-encoder reads every
+pair. Cells that differ only in their weights cost the same, so each task and encoder is measured
+once, in the cell with the best dev score.
 
 Legend: N texts or pairs, H the size of an embedding.
 """
@@ -32,23 +32,23 @@ from runtime.streams import Say
 if TYPE_CHECKING:
     from heads.saved import SavedHead
 
-FIRST, MOST = 16, 2**20  # items: the smallest and the largest amount that is measured
-FACTOR = 4  # from one amount to the next: all the smaller ones together cost a third of the largest
+FIRST, MOST = 16, 2**20  # items: the smallest and the largest measured amount
+FACTOR = 4  # from one amount to the next: all smaller amounts together cost a third of the largest
 ROUNDS = 3  # of the largest amount
-READING = 0.9  # share of a head's seconds in which it reads; the rest is for comparisons
+READING = 0.9  # share of a head's seconds for reading; the rest is for comparisons
 SINGLES = 9  # examples that are timed one by one
-SEARCHED = 10_000  # texts of the search that is reported
-TYPICAL = 1000  # examples that costs are measured on
-SAMPLE = 512  # distinct texts that are compared; the values do not matter to the speed
-BLOCK = 4096  # pairs that a head compares at a time
-LONGER = 60  # seconds per head that are suggested where the machine was busy
+SEARCHED = 10_000  # texts of the reported search
+TYPICAL = 1000  # examples to measure costs on
+SAMPLE = 512  # distinct compared texts; their values do not affect the speed
+BLOCK = 4096  # pairs compared at a time
+LONGER = 60  # suggested seconds per head if the machine was busy
 # Durations below so many seconds are written in a unit of so many.
 UNITS = ((1e-3, 1e-6, "µs"), (1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"))
 
 Texts = tuple[str, ...]
 Cost = dict[str, Any]  # of one head, as in costs.json: see `cost_of`
-# Of texts that are read separately: N texts -> what is kept of each; and what is kept of the first
-# and of the second texts of N pairs -> logits (N,).
+# For separately read texts: N texts -> stored representations; and the representations of the first
+# and second texts of N pairs -> logits (N,).
 Separate = tuple[Callable[[Sequence[str]], Any], Callable[[Any, Any], np.ndarray]]
 
 
@@ -56,10 +56,10 @@ Separate = tuple[Callable[[Sequence[str]], Any], Callable[[Any, Any], np.ndarray
 
 
 def rates(work: Callable[[int], object], budget: float, first: int = FIRST) -> list[float]:
-    """Return how many items per second `work(items)` does, in rounds of the largest amount.
+    """Return the items per second of `work(items)`, for each round of the largest amount.
 
-    Amounts grow from `first` until ROUNDS rounds of the next one would take longer than is left of
-    `budget` seconds. Where that is the smallest amount, it has one round, whatever it takes.
+    Amounts grow from `first` until ROUNDS rounds of the next one would exceed the rest of `budget`
+    seconds. The smallest amount always has at least one round.
     """
     started = time.perf_counter()
     work(first)  # not timed: the first call warms up
@@ -83,7 +83,7 @@ def seconds_of_one(work: Callable[[int], object]) -> list[float]:
 def _seconds(work: Callable[[int], object], items: int) -> float:
     begun = time.perf_counter()
     work(items)
-    return max(time.perf_counter() - begun, 1e-9)  # a clock may stand still during small work
+    return max(time.perf_counter() - begun, 1e-9)  # the clock may not advance during small work
 
 
 def speeds(
@@ -94,9 +94,9 @@ def speeds(
 ) -> Cost:
     """Return the speeds of a head that scores N examples -> logits, in about `budget` seconds.
 
-    Each speed is the median of its rounds; `spread` has the smallest and the largest. Texts that
-    are read separately are encoded in twice the amounts in which pairs are scored: larger batches
-    are faster per token, so that smaller amounts would make the bi-encoder look slow.
+    Each speed is the median of its rounds; `spread` has the smallest and the largest. Separately
+    read texts are encoded in twice the amounts in which pairs are scored. Larger batches are faster
+    per token, so smaller amounts would make the bi-encoder look slow.
     """
     singles = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
     rounds = {"milliseconds": [1000 * seconds for seconds in singles]}
@@ -107,7 +107,7 @@ def speeds(
         encode, compare = separate
         texts = [text for pair in examples for text in pair]
         rounds["texts_per_second"] = rates(lambda n: encode(_cycled(texts, n)), reading, 2 * FIRST)
-        # A sample, repeated: products of equal rows take as long as any others.
+        # A repeated sample: products of equal rows take as long as any others.
         kept = encode(texts[:SAMPLE])  # (N, H), or of each text its tokens' (T, H)
         block: Any = _cycled(kept, BLOCK)
         if isinstance(kept, np.ndarray):
@@ -123,7 +123,7 @@ def speeds(
     medians = {name: median(values) for name, values in rounds.items()}
     spread = {name: [min(values), max(values)] for name, values in rounds.items()}
     if separate is not None:
-        # A pair takes the encoding of both of its texts, and a comparison.
+        # A pair needs the encoding of both texts and a comparison.
         medians["examples_per_second"] = _pairs_per_second(medians)
         spread["examples_per_second"] = [
             _pairs_per_second({name: values[end] for name, values in spread.items()})
@@ -146,7 +146,7 @@ def _cycled(items: Sequence[Any], count: int) -> list[Any]:
 
 
 def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost:
-    """Return what one head on one encoder costs on this machine, from raw text to prediction.
+    """Return the cost of one head on one encoder on this machine, from raw text to prediction.
 
     The convolutions of IS-BERT are not among the operations.
 
@@ -154,12 +154,12 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         encoder: `bi`, `late` or `cross`.
         passes, tokens, flops: per example, on average; passes of the encoder, operations of
             encoder and head.
-        milliseconds: of one example alone.
-        examples_per_second: in batches; of texts that are encoded separately, computed from the
-            two speeds below.
-        texts_per_second: that are encoded separately; None where no text is kept.
-        comparisons_per_second: of what is kept of such texts, by the head; None likewise.
-        bytes_per_text: that are kept of it; None likewise.
+        milliseconds: of a single example.
+        examples_per_second: in batches; for separately encoded texts computed from the two speeds
+            below.
+        texts_per_second: separately encoded texts; None if texts are not stored.
+        comparisons_per_second: of stored texts, by the head; None likewise.
+        bytes_per_text: stored bytes; None likewise.
         spread: the smallest and the largest measured value of each time and speed above, which are
             medians.
     """
@@ -196,9 +196,9 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
 
 
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure the best cells of a run in about `seconds` in all, and print what they cost.
+    """Measure the best cells of a run in about `seconds` in total, and print their costs.
 
-    Costs of these cells that are there stay, perhaps of a longer measurement. 0 seconds measure
+    Existing costs of these cells, perhaps of a longer measurement, are kept. 0 seconds measure
     nothing.
 
     Raises:
@@ -212,7 +212,7 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
         lines = cost_lines(costs)
         known = {cell.name for cell in best} <= {cell["cell"] for cell in costs["cells"]}
     except (OSError, ValueError, KeyError, TypeError):
-        known = False  # none, or nothing that a page could show
+        known = False  # no costs, or none that a page can show
     if not known:
         costs = measure_run(run, seconds / len(best), device)
         lines = cost_lines(costs)
@@ -222,22 +222,22 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
 
 
 def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
-    """Write what `measure_run` returned, and print where it is."""
+    """Write the result of `measure_run`, and print its path."""
     write_text(path, json.dumps(costs, indent=2, allow_nan=False) + "\n")
     say(f"Cost details: {path}")
 
 
 def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
-    """Return the content of costs.json: what the best heads of a run cost.
+    """Return the content of costs.json: the costs of the best heads of a run.
 
     Args:
-        run: the folder of a finished run; its data and backbones must still be where they were.
+        run: the folder of a finished run; its data and backbones must not have moved.
         budget: seconds per cell.
         device: `auto`, `cpu` or `cuda`.
 
     Returns:
         machine: its name, cores, device, precision of the products, threads, and the load average
-            of the minute before (or None): what other programs do slows all that is measured.
+            of the minute before (or None), since other programs slow the measured work.
         cells: one per task and encoder, with its name, its task, and its cost (`cost_of`).
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
 
@@ -286,7 +286,7 @@ def best_cells(run: RunFolder) -> list[Cell]:
     rivals: dict[tuple[str, str], list[Cell]] = {}
     for cell in of_most_labels(run.cells()):
         if cell.split == "dev":
-            # Joint training has an sst head on the cross-encoder, too; it reads as a bi-encoder.
+            # Joint training also has an sst head on the cross-encoder; it reads as a bi-encoder.
             rivals.setdefault((cell.task, cell.reader), []).append(cell)
     if not rivals:
         raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
@@ -312,34 +312,34 @@ def break_evens(cells: Sequence[dict[str, Any]]) -> dict[str, float | None]:
 
 
 def break_even(bi: Cost, cross: Cost) -> float | None:
-    """Return in how many pairs a text must be for the bi-encoder to take less time; None if never.
+    """Return the pairs per text from which the bi-encoder takes less time; None if never.
 
-    1 is a text that is in one pair only; among N texts, all with all, it is in N - 1. Encoding
-    costs a text once, e seconds; a comparison costs c; the cross-encoder x per pair. With P pairs
-    of N texts, each text in 2P/N of them, N e + P c < P x where 2P/N > 2e / (x - c).
+    The value is 1 if each text is in one pair, and N - 1 if N texts are all compared with each
+    other. Encoding a text takes e seconds, a comparison c, and a pair in the cross-encoder x. With
+    P pairs of N texts, each text is in 2P/N pairs, and N e + P c < P x if 2P/N > 2e / (x - c).
     """
     saved = 1 / cross["examples_per_second"] - 1 / bi["comparisons_per_second"]
     return float(2 / bi["texts_per_second"] / saved) if saved > 0 else None
 
 
 def search_seconds(cost: Cost) -> float | None:
-    """Return how long a search for one text among SEARCHED takes, by the measured speeds.
+    """Return the seconds to search for one text among SEARCHED, from the measured speeds.
 
-    A cross-encoder reads SEARCHED pairs. The others encode the text, and compare it with what is
-    kept of the SEARCHED. None where no text is kept.
+    A cross-encoder reads SEARCHED pairs. The others encode the text and compare it with the
+    SEARCHED stored texts. None if texts are not stored.
     """
     if cost["encoder"] == "cross":
         return float(SEARCHED / cost["examples_per_second"])
     if cost["comparisons_per_second"] is None:
         return None
-    # Both texts of one pair were encoded in these milliseconds.
+    # These milliseconds include encoding both texts of one pair.
     one_text = cost["milliseconds"] / 1000 / cost["passes"]
     return float(one_text + SEARCHED / cost["comparisons_per_second"])
 
 
 def search_spread(cost: Cost) -> tuple[float, float] | None:
     """Return the shortest and the longest search by the measured speeds; None if unknown."""
-    spread = cost.get("spread", {})  # 1.0 did not keep it
+    spread = cost.get("spread", {})  # not stored by 1.0
     ends: list[Any] = []
     for fast in (True, False):
         # The fastest round has the fewest milliseconds, and the most items per second.
@@ -355,10 +355,10 @@ def search_spread(cost: Cost) -> tuple[float, float] | None:
 
 
 def cost_lines(costs: dict[str, Any]) -> list[str]:
-    """Return what each encoder costs, a table per task, from the content of costs.json.
+    """Return the costs of each encoder, a table per task, from the content of costs.json.
 
     Raises:
-        KeyError: it is not a run's costs.
+        KeyError: the content is not a run's costs.
     """
     by_task: dict[str, list[Cost]] = {}
     for cell in costs["cells"]:
@@ -395,13 +395,13 @@ def _table(task: str, costs: Sequence[Cost]) -> list[str]:
 
 
 def cheaper(pairs: float | None) -> str:
-    """Return from how many pairs per text the bi-encoder is cheaper."""
+    """Return a sentence on the pairs per text from which the bi-encoder is cheaper."""
     if pairs is None:
         return (
             "The cross-encoder is always cheaper here: scoring two stored embeddings takes as "
             "long as reading the pair."
         )
-    if pairs < 1.05:  # as a text is in one pair at least
+    if pairs < 1.05:  # since a text is in at least one pair
         return "The bi-encoder is cheaper even if every text is used only once."
     return f"The bi-encoder is cheaper once each text is used in {pairs:.1f} or more pairs."
 
@@ -410,7 +410,7 @@ def measured_on(costs: dict[str, Any]) -> str:
     """Return the machine that costs.json was measured on, and whether it was busy.
 
     Raises:
-        KeyError: it does not say so.
+        KeyError: the content does not state the machine.
     """
     machine = costs["machine"]
     threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"

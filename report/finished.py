@@ -1,4 +1,4 @@
-"""A finished run, read once: what its folder holds, and the labelled examples that it scored."""
+"""A finished run, read once: the content of its folder and its labelled examples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from report.learning import LearningCurves, learning_curves
 from report.rows import ScoredRows
 from report.run_folder import COMPARISONS, RunFolder, read_curves
 
-DUEL = ("bi", "cross")  # whose errors are compared row by row
+DUEL = ("bi", "cross")  # readers whose errors are compared row by row
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a page is made of; all but the learning curves is of the most labels.
+    """The content of a page; all of it except learning curves is for the most labels.
 
     Attributes:
         folder: of the run.
@@ -41,15 +41,15 @@ class FinishedRun:
 
     @classmethod
     def read(cls, path: Path, data: str | None = None) -> "FinishedRun":
-        """Read a run folder and the labels of what it predicted.
+        """Read a run folder and the labels of its predicted examples.
 
         Args:
             path: the run folder.
             data: where the tasks' files are now; None: where they were.
 
         Raises:
-            DataError: it is not the folder of a finished run, or something it needs is damaged or
-                gone.
+            DataError: it is not the folder of a finished run, or a required file is damaged or
+                missing.
         """
         folder = RunFolder(path, read_only=True)
         if not any((path / name).is_file() for name in ("config.json", "results.json")):
@@ -82,15 +82,15 @@ class FinishedRun:
 
     @property
     def shown(self) -> list[Cell]:
-        """Return the cells that sections are about: of the test split where that has labels."""
+        """Return the cells for the sections: of the test split if it has labels."""
         return best_known(self.cells)
 
     def setting(self, cell: Cell) -> str:
-        """Return what bi- and cross-encoder are compared under: `sup`, or `sup full`."""
+        """Return the setting in which bi- and cross-encoder are compared: `sup`, or `sup full`."""
         return " ".join((cell.pretrain, *self._varied(cell)))
 
     def label(self, cell: Cell) -> str:
-        """Return a system's name without what all cells share: `sup bi`, or `sup bi full`."""
+        """Return a system's name without the parts that all cells share, such as `sup bi`."""
         return " ".join((cell.pretrain, cell.encoder, *self._varied(cell)))
 
     def _varied(self, cell: Cell) -> list[str]:

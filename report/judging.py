@@ -1,7 +1,7 @@
-"""Which differences are significant: every metric with its interval, every two systems compared.
+"""Intervals of all metrics, and comparisons of every two systems with tests.
 
-A run writes this as comparisons.json, with the question that it asks of each task: which reader's
-best system is better, and what SimCSE changed. `report.verdict` makes sentences from it.
+A run writes them to comparisons.json, with its question on each task: which reader's best system is
+better, and what did SimCSE change? `report.verdict` makes sentences from this file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,23 +26,23 @@ from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
 from runtime.progress import progress
 
-# Families of comparisons that are adjusted together, by Holm, on each split.
+# Families of comparisons, each with Holm's correction on each split.
 CHANGED, MAIN, OTHER, FLOOR = "changed", "main", "other", "floor"
-OVERLAP = "word overlap"  # a system that needs no training: the least that a run is compared with
+OVERLAP = "word overlap"  # a baseline without training
 
 Runs = dict[str, dict[int, np.ndarray]]  # system -> seed -> predictions (N,)
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The predictions that are compared on one split of a task."""
+    """The compared predictions on one split of a task."""
 
     task: str
     split: str
     systems: Runs
     labels: np.ndarray  # (N,)
     clusters: np.ndarray  # (N,) as of `clusters_of`
-    # Which systems to compare; if None every two, and in the main metric each with word overlap.
+    # Pairs to compare; None: every two, and in the main metric each with word overlap.
     pairs: Sequence[Pair] | None = None
     cosines: Runs = field(default_factory=dict)  # cosine or MaxSim, without any head
 
@@ -59,7 +59,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class System:
-    """What the sentences need to know of a system."""
+    """The properties of a system that the sentences use."""
 
     pretrain: str
     encoder: str
@@ -68,11 +68,11 @@ class System:
 
 @dataclass(frozen=True)
 class Question:
-    """What a run asks of a task, on the split that the verdict is about; empty elsewhere."""
+    """A run's question on a task, for the split of the verdict; empty for other splits."""
 
     systems: dict[str, System] = field(default_factory=dict)  # by name
     best: dict[str, str] = field(default_factory=dict)  # reader -> its best system
-    # The split that the best were chosen on, of train a part; "" if every reader has one system.
+    # The split (of train, a part) on which the best were chosen; "" if readers have one system.
     chosen_on: str = ""
     # The frozen bi-encoder's systems before and after each contrastive stage.
     changes: tuple[Pair, ...] = ()
@@ -80,7 +80,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Judged:
-    """The systems of one task on one split: metrics, comparisons, and perhaps the question."""
+    """The systems of one task on one split: metrics, comparisons, and the question, if any."""
 
     task: str
     split: str
@@ -103,13 +103,13 @@ class Judged:
         return None
 
     def family(self, versus: Comparison) -> str:
-        """Return what a comparison is adjusted together with; "" if it is tested by itself.
+        """Return the family of a comparison; "" if it is tested without correction.
 
-        The question of a run of two readers, whose best system is better, is tested by itself;
-        three readers make three such comparisons. The families are: what the contrastive stages
-        changed in the bi-encoder's heads, which a run asks from the start; all other comparisons in
-        a task's main metric; as they repeat the same questions, those in all other metrics; those
-        of what encoders say without a head; and those of all systems with word overlap.
+        With two readers, the comparison of their best systems is tested without correction; three
+        readers make a family of three such comparisons. The other families are: the effects of
+        contrastive stages on the bi-encoder's heads, a question fixed in advance; all other
+        comparisons in a task's main metric; those in all other metrics, which repeat the same
+        questions; those of similarities without a head; and those with word overlap.
         """
         if versus.metric == COSINE:
             return COSINE
@@ -128,7 +128,7 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
 
     Args:
         scored: the systems, by task and split.
-        cells: those of a run, which asks a question; none for other systems.
+        cells: the cells of a run, which has a question; none for other systems.
     """
     judged = []
     with progress("compare", len(scored), "split", delay=2) as bar:
@@ -153,7 +153,7 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
 
 
 def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
-    """Return what was judged with the p values of each family adjusted."""
+    """Return the results with the p values of each family adjusted."""
     families: dict[tuple[str, str], list[Comparison]] = {}
     for place in judged:
         for versus in place.comparisons:
@@ -169,11 +169,11 @@ def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judged]:
-    """Return what was judged with the questions of a run's cells, a question for each task.
+    """Return the results with a question for each task, from a run's cells.
 
-    The best system of a reader is the one that scores best on the part of train that chose its
-    epochs; where there is none, on dev (test, without a dev split). The
-    question is about the test split if that has labels.
+    The best system of a reader has the best score on the part of train on which its epochs were
+    chosen; without such a part, on dev (or test, if there is no dev split). The question is about
+    the test split if that has labels.
     """
     places = {(place.task, place.split): place for place in judged}
     known = best_known(cells)
@@ -217,7 +217,7 @@ def _mean(scores: Mapping[str, float | None], system: str) -> float:
 def judge_cells(
     cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder
 ) -> list[Judged]:
-    """Return what a run's cells show, from the predictions in its folder, next to word overlap.
+    """Return the results of a run's cells and of word overlap, from the predictions in its folder.
 
     Raises:
         DataError: predictions are missing or damaged.
@@ -245,11 +245,11 @@ def judge_cells(
 def overlap_calls(
     task: str, examples: Sequence[Example], train: Sequence[Example]
 ) -> np.ndarray | None:
-    """Return what word overlap predicts of N pairs, (N,): the Jaccard index of content words.
+    """Return the predictions of word overlap for N pairs, (N,): the Jaccard index of content words.
 
-    As a similarity it needs no training. For yes or no, pairs at or above a threshold are called
-    yes, the one with the best accuracy on the training pairs. None for single texts, for several
-    classes, and for yes or no without labelled training pairs.
+    As a similarity it needs no training. For binary labels, pairs at or above a threshold are
+    positive; the threshold has the best accuracy on the training pairs. None for single texts, for
+    several classes, and for binary labels without labelled training pairs.
     """
 
     def shares(pairs: Sequence[Example]) -> np.ndarray:
@@ -289,10 +289,10 @@ def to_json(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def from_json(content: dict[str, Any]) -> list[Judged]:
-    """Return what `to_json` was given, from the content of comparisons.json.
+    """Return the argument of `to_json`, from the content of comparisons.json.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not such a content.
+        KeyError, TypeError, ValueError, AttributeError: the content has another form.
     """
     if content["level"] != LEVEL:
         raise ValueError(f"intervals of {content['level']}")
@@ -325,7 +325,7 @@ def _restored(name: str, fields: dict[str, Any]) -> Estimate | Comparison | Ques
 
 
 def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None:
-    """Return what a run wrote of its cells, from comparisons.json.
+    """Return the results that a run wrote for its cells, from comparisons.json.
 
     None where the file is of 1.0, missing, damaged, or not of exactly these cells and their scores,
     as after an interrupted second run: `judge_cells` returns the same from the predictions.

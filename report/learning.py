@@ -1,6 +1,4 @@
-"""How the answer depends on the number of labels, and on the encoder's learning rate.
-
-Learning curves and where they cross; the scores by which tuned encoders chose their rates.
+"""Learning curves with their crossings, and the scores of candidate learning rates.
 
 Legend: K sizes, S seeds, N rows, B resamples.
 """
@@ -26,14 +24,14 @@ from runtime.progress import progress
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where one reader overtakes the other for good, as labels grow; see `overtaking`."""
+    """The number of labels from which one reader stays better than the other; see `overtaking`."""
 
-    ahead: str  # who is better with the most labels, such as `cross`
+    ahead: str  # the better reader with the most labels, such as `cross`
     behind: str
-    labels: float  # at how many it overtakes
+    labels: float  # number at the crossing
     low: float  # of the 95% interval over rows and seeds
     high: float
-    share: float  # of resamples in which the curves cross, or end with the other one better
+    share: float  # of resamples in which the curves cross, or end with the other reader better
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,13 @@ class LearningCurves:
     tune: str
     split: str
     points: dict[str, list[tuple[int, Estimate]]]  # reader -> (labels, score) by size
-    # Of the cheapest and the dearest reader; None with one, or where a score is undefined.
+    # Of the cheapest and the most expensive reader; None with one, or if a score is undefined.
     crossing: Crossing | None
     # Reader -> the score of a frozen encoder's similarities without a head, cosine or MaxSim.
     bare: dict[str, Estimate] = field(default_factory=dict)
 
     def sentence(self) -> str:
-        """Return what the curves say, "" with one reader."""
+        """Return a sentence on the curves, "" with one reader."""
         if self.crossing is None:
             return ""
         crossing, task = self.crossing, sentence_case(task_name(self.task))
@@ -82,7 +80,7 @@ def _in_words(labels: float, first: int, last: int) -> str:
         return f"below {first:,}"
     if np.isinf(labels):
         return f"over {last:,}"
-    return f"{float(f'{labels:.2g}'):,.0f}"  # two digits say something
+    return f"{float(f'{labels:.2g}'):,.0f}"  # two significant digits
 
 
 def learning_curves(
@@ -151,11 +149,11 @@ def crossing(
     """Return where the curves of two readers cross, with its interval over rows and seeds.
 
     All sizes are resampled together: the same rows, and the same seeds, for both readers. None
-    where no seed is that of all cells.
+    if the cells have no common seed.
 
     Args:
         task: whose main metric is scored.
-        readers: which two.
+        readers: the two readers.
         pairs: by number of labels, rising, both readers' predictions (N,) by seed; K sizes.
         labels: (N,).
         clusters: (N,) as of `clusters_of`.
@@ -170,7 +168,7 @@ def crossing(
     shape = (len(sizes), 2, len(seeds))
 
     def differences(weights: np.ndarray) -> np.ndarray:
-        """Return first minus second by size, seed, resample, (K, S, B), from weights (B, N)."""
+        """Return first minus second by size, seed and resample, (K, S, B), from weights (B, N)."""
         scores = measure(weights).reshape(*shape, len(weights))
         return scores[:, 0] - scores[:, 1]
 
@@ -180,7 +178,7 @@ def crossing(
     draw = np.random.default_rng(SEED)
     drawn = []
     for weights in weightings(clusters):
-        # Each resample draws seeds, too; a single one stays.
+        # Each resample also draws seeds; a single seed is kept.
         chosen = draw.integers(len(seeds), size=(len(seeds), len(weights)))
         of_seeds = np.take_along_axis(differences(weights), chosen[None], axis=1)
         drawn += [overtaking(sizes, sign * column) for column in of_seeds.mean(axis=1).T]
@@ -208,7 +206,7 @@ def overtaking(sizes: Sequence[int], lead: np.ndarray) -> float:
     return float(np.exp(logarithms[0] + share * (logarithms[1] - logarithms[0])))
 
 
-# Learning rates: the scores on held-out training examples that tuned encoders chose them by.
+# Learning rates: the scores on held-out training examples by which they were chosen.
 
 
 def chosen_rates(cells: Sequence[Cell]) -> str:
@@ -222,7 +220,7 @@ def _had_rates(cell: Cell) -> bool:
 
 
 def rate_sentences(cells: Sequence[Cell]) -> list[str]:
-    """Return, for each setting in which readers chose rates, who leads at each and at the best."""
+    """Return a sentence per setting with candidate rates: the better reader at each, and its lead."""
     # Setting -> reader -> rate -> the scores of its seeds.
     settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
     for cell in {cell.name: cell for cell in cells if _had_rates(cell)}.values():  # splits share it
@@ -253,6 +251,6 @@ def rate_sentences(cells: Sequence[Cell]) -> list[str]:
 
 
 def _lead(scores: dict[str, float]) -> str:
-    """Return who leads, and how far before the next: `the bi-encoder leads by 0.014`."""
+    """Return the best reader and its lead over the next: `the bi-encoder leads by 0.014`."""
     first, second = sorted(scores, key=lambda reader: scores[reader], reverse=True)[:2]
     return f"the {READERS[first]} leads by {scores[first] - scores[second]:.3f}"

@@ -1,7 +1,7 @@
-"""What SimCSE does to cosine similarities: their means by rating, before and after.
+"""The effect of SimCSE on cosine similarities: their means by rating, before and after.
 
 An encoder that was only pre-trained gives nearly all pairs a high cosine (Ethayarajh, 2019). SimCSE
-spreads them out. Correlations do not show this, means by rating do.
+spreads them out. Correlations do not show this, but means by rating do.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The rows that a finished run has scored, read again from where its data is now."""
+"""The scored rows of a finished run, read again from the current place of its data."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,12 +14,12 @@ from report.run_folder import RunFolder
 
 
 class ScoredRows:
-    """The labelled rows of a run: of the files of its tasks, or of the user's own tables.
+    """The labelled rows of a run: of the files of its tasks, or of the user's tables.
 
     Args:
-        folder: of the run.
-        cells: of it, which name the data.
-        data: where the files are now, a folder or, of one table, the table; None: where they were.
+        folder: the run folder.
+        cells: the run's cells, which name the data.
+        data: the current place of the files, a folder or a single table; None: the original place.
     """
 
     def __init__(self, folder: RunFolder, cells: Sequence[Cell], data: str | None = None):
@@ -43,7 +43,7 @@ class ScoredRows:
         Args:
             name: of the task.
             split: train, dev or test.
-            gold: the split's file, in place of where the run found it.
+            gold: the split's file, instead of the original one.
 
         Raises:
             DataError: a file is gone, or tables have changed since the run.
@@ -60,7 +60,7 @@ class ScoredRows:
 
     @cached_property
     def _tables(self) -> list[str]:
-        """Return the paths of the user's own tables as they are now."""
+        """Return the current paths of the user's tables."""
         moved = Path(self._data) if self._data else None
         if moved is None:
             paths = self._paths

@@ -24,7 +24,7 @@ CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
 COSTS = "costs.json"
 TRAININGS = "trainings"  # the kept ones; heads/, predictions/ and models/ link into them
-MODEL = "model"  # in the folder of a training that tuned its encoder
+MODEL = "model"  # in the folder of a training with a tuned encoder
 PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensors")
 
 
@@ -33,15 +33,15 @@ class RunFolder:
 
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
-        # By name and split of a cell, the kept training that it is from.
+        # By name and split of a cell, the kept training of the cell.
         self._trainings: dict[tuple[str, str], Path] = {}
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other commands out of the folder for the block: its files belong together.
+        """Lock the folder against other commands for the block.
 
         Raises:
-            DataError: another command is writing into it, or it is no run's.
+            DataError: another command is writing into it, or it is not a run folder.
         """
         if self.read_only:
             yield
@@ -73,14 +73,14 @@ class RunFolder:
         return cells
 
     def _check_unchanged(self, cells: Sequence[Cell]) -> None:
-        """Compare cells with the kept trainings that they are from, which are sealed.
+        """Compare cells with their kept trainings, which are sealed.
 
         Raises:
-            DataError: a result, or what it was computed from, was changed afterwards, or is gone.
+            DataError: a result, or a file that it was computed from, has changed or is missing.
         """
         kept = self.path / TRAININGS
         if not kept.is_dir() and "format" not in self.config():
-            return  # a training, or a run of before 1.1
+            return  # a training, or a run from before 1.1
         measured: dict[tuple[str, str, str], tuple[Cell, Path]] = {}
         for training in sorted(kept.glob("*/")):
             for cell in RunFolder(training).cells():
@@ -124,12 +124,12 @@ class RunFolder:
         self._write(name, json.dumps(content, indent=2) + "\n")
 
     def add_training(self, training: Path, name: str) -> list[Cell]:
-        """Link what a kept training holds, laid out as this folder, into it; return its cells."""
+        """Link the files of a kept training into this folder; return its cells."""
         for head, curve in read_curves(training).items():
             self.add_curve(head, curve)
         for path in (*training.glob("heads/*"), *training.glob("predictions/*/*")):
             self.link(path.relative_to(training).as_posix(), path)
-        if (training / MODEL).is_dir():  # under the name of each head, which looks for it there
+        if (training / MODEL).is_dir():  # under the name of each head, where it is expected
             for head in (name, *(path.stem for path in training.glob("heads/*"))):
                 self.link(f"models/{head}", training / MODEL)
         cells = RunFolder(training, read_only=True).cells()
@@ -147,7 +147,7 @@ class RunFolder:
         """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one.
 
         Raises:
-            DataError: what is there is damaged.
+            DataError: the existing file is damaged.
         """
         curves = read_curves(self.path)
         curves.pop(name, None)  # a new one is the last
@@ -165,8 +165,8 @@ class RunFolder:
     ) -> None:
         """Write predictions as CS224N's starter code does, odd separators included.
 
-        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers. Those
-        of the user's own tables are in the words of their labels.
+        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers.
+        Predictions for the user's tables are in the words of their labels.
         """
         spelled = task.spelled if task.words else int if task.label_kind == "classes" else float
         rows = [f"id \t {task.prediction_header} \n"]
@@ -176,10 +176,10 @@ class RunFolder:
     def predictions(
         self, cell: Cell, examples: Sequence[Example], task: Task | None = None
     ) -> np.ndarray:
-        """Return a cell's predictions (N,) of the examples that it was scored on.
+        """Return a cell's predictions (N,) for its scored examples.
 
-        They are matched row by row, as they were written: ids may be odd, and occur twice. `task`
-        is the record with the words of the user's own tables.
+        They are matched row by row in the order of the file, since ids may occur twice. `task` is
+        the record with the words of the user's tables.
 
         Raises:
             DataError: the file is missing or damaged, or of other examples.
@@ -203,15 +203,15 @@ class RunFolder:
         return self.path / "heads" / f"{name}.safetensors"
 
     def predictions_path(self, cell: Cell) -> Path:
-        """Return where a cell's predictions are: in its sealed training, which the folder links."""
+        """Return the path of a cell's predictions, which is in its sealed training."""
         folder = self._trainings.get(cell.place(), self.path)
         return folder / predictions_name(cell.name, cell.task, cell.split)
 
     def write_soft(self, cell: Cell, ids: Sequence[str], **arrays: np.ndarray) -> None:
-        """Write what lies behind the predictions of a labelled split, as an .npz file.
+        """Write the soft scores of a labelled split, as an .npz file.
 
-        `soft`, (N,) or (N, C) probabilities of C classes, or (N,) scores; of a bi-encoder's
-        similarities also `cosines` (N,), without any head.
+        `soft`: (N,) or (N, C) probabilities of C classes, or (N,) scores. For a bi-encoder on
+        similarities also `cosines` (N,), without a head.
         """
         if not self.read_only:
             small: dict[str, Any] = {name: a.astype(np.float32) for name, a in arrays.items()}
@@ -219,7 +219,7 @@ class RunFolder:
                 np.savez(file, ids=np.array(ids, dtype=np.str_), **small)
 
     def soft(self, cell: Cell, examples: Sequence[Example]) -> dict[str, np.ndarray]:
-        """Return what `write_soft` wrote; {} if it is missing, damaged or of other examples."""
+        """Return the arrays of `write_soft`; {} if missing, damaged or of other examples."""
         path = self._soft_path(cell)
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -262,7 +262,7 @@ def read_curves(run: Path) -> dict[str, list[dict[str, Any]]]:
                 raise TypeError("a curve's name is no text")
             for value in record.values():
                 if isinstance(value, int):
-                    float(value)  # a figure has no room for 10 ** 400
+                    float(value)  # 10 ** 400 cannot be drawn
             curves.setdefault(name, []).append(record)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file

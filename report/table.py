@@ -1,4 +1,4 @@
-"""What a run prints when it ends: the table, the verdict, and where everything is."""
+"""The output at the end of a run: the table, the verdict, and the paths of the results."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ from report.verdict import Verdict, verdict_of
 
 WIDTH = 100
 SETTING = ("pretrain", "encoder", "tune", "features")
-# What stands above a table if all its rows share it.
+# Columns that are printed above a table if all its rows share their value.
 SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "train overlap")
-# The first to go from a table that is wider than WIDTH.
+# The first columns to omit from a table that is wider than WIDTH.
 DISPENSABLE = (
     "train overlap",
     "no overlap",
@@ -35,9 +35,9 @@ NOTHING = "-"
 
 
 def conclusion(cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder) -> str:
-    """Compare the cells of a run, write comparisons.json, and return how the run ends.
+    """Compare the cells of a run, write comparisons.json, and return the final output.
 
-    Only the process that writes the folder does this; in the others it is "".
+    Only the process that writes the folder does this; the others return "".
 
     Raises:
         DataError: predictions in the folder are missing or damaged.
@@ -58,7 +58,7 @@ def summary(
     folder: Path,
     simcse: Sequence[str] = (),
 ) -> str:
-    """Return how a run ends: the table, the verdict, what SimCSE did, and where everything is."""
+    """Return the final output: the table, the verdict, the effect of SimCSE, and the paths."""
     verdict = verdict_text(cells, judged, learning)
     effects = [fill(line, WIDTH) for line in simcse]
     parts = [results_table(cells, judged), verdict, *effects, f"Results saved to {folder}"]
@@ -72,7 +72,7 @@ def verdict_text(
     headline, advice, paragraphs = answer(cells, judged, learning)
     opening = " ".join(filter(None, [headline, advice]))
     return "\n\n".join(
-        # What is set in lines stays as it is.
+        # Paragraphs with several lines are not wrapped.
         words if "\n" in words else fill(words, WIDTH, break_on_hyphens=False)
         for words in filter(None, [opening, *paragraphs])
     )
@@ -81,7 +81,7 @@ def verdict_text(
 def answer(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
 ) -> Verdict:
-    """Return the verdict, with what curves and learning rates show."""
+    """Return the verdict, with sentences on learning curves and rates."""
     verdict = verdict_of(judged)
     curves = [curve.sentence() for curve in learning if curve.crossing]
     rates = rate_sentences(of_most_labels(cells))
@@ -89,9 +89,9 @@ def answer(
 
 
 def differences(judged: Sequence[Judged]) -> Iterator[str]:
-    """Yield a line on every two systems of each task, on test where that has labels.
+    """Yield a line on every two systems of each task, on test if it has labels.
 
-    In the task's main metric, and of cosine similarities: their difference and its interval.
+    It has their difference and its interval, in the task's main metric and of cosine similarities.
     """
     tested = {place.task for place in judged if place.split == "test"}
     for place in judged:
@@ -107,17 +107,17 @@ def differences(judged: Sequence[Judged]) -> Iterator[str]:
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     """Return a Markdown table per task, on its test rows if these have labels, else on dev.
 
-    A row is a system; several seeds become mean ± standard deviation. What all rows share stands
-    above the table, and columns that say nothing are left out. Where the rest is wider than a
-    terminal, DISPENSABLE columns go, too: results.csv has them all.
+    A row is a system; several seeds become mean ± standard deviation. Values that all rows share
+    are printed above the table, and empty columns are left out. If the table is wider than a
+    terminal, DISPENSABLE columns are left out too: results.csv has all columns.
 
-    `95% CI` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
-    `cosine` is Spearman's correlation of cosine similarity, without any head (STS; of late
-    interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, where one was chosen;
+    `95% CI` is the interval of the task's main metric; for a mean over seeds it is in `judged`.
+    `cosine` is Spearman's correlation of cosine similarity without a head (STS; for late
+    interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, if one was chosen;
     `steps` are those of the training. A task of pairs ends with the row of word overlap, which
     needs no training.
-    `train overlap` is the share of rows with a sentence that the run trained on or selected
-    checkpoints by; `no overlap` is the task's main metric on the other rows.
+    `train overlap` is the share of rows with a sentence that the run used for training or
+    checkpoint selection; `no overlap` is the task's main metric on the other rows.
     """
     estimates = {
         (place.task, place.split, system): estimate.interval
@@ -141,7 +141,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
 
 
 def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
-    """Return what the table says of a system, by column."""
+    """Return a system's row of the table, by column."""
     first, task = seeds[0], TASKS[seeds[0].task]
     has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
     row = {"n": str(first.n)} | {name: getattr(first, name) for name in SETTING}
@@ -162,7 +162,7 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
 
 
 def _task_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """Return the table of a task below a line of its title and what its rows share."""
+    """Return the table of a task below a line with its title and shared values."""
     values = {name: {row[name] for row in rows} - {NOTHING} for name in rows[0]}
     shared = {name: next(iter(values[name])) for name in SHARED if len(values[name]) == 1}
     header = [name for name, different in values.items() if different and name not in shared]
@@ -178,7 +178,7 @@ def _task_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _from_to(counts: list[int | None]) -> str:
-    """Return `80`, or `60-80` where seeds differ; a dash of runs that did not note it."""
+    """Return `80`, or `60-80` if seeds differ; a dash for runs that did not store it."""
     known = sorted({count for count in counts if count is not None})
     return "-".join(map(str, known[:: max(1, len(known) - 1)])) or NOTHING
 

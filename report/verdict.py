@@ -1,7 +1,7 @@
-"""The verdict: a few sentences, filled from comparisons.json alone.
+"""The verdict: a few sentences, filled only from comparisons.json.
 
-A headline, a paragraph on each task, what each contrastive stage changed, and what all of it is
-based on.
+It has a headline, a paragraph on each task, the effect of each contrastive stage, and the basis of
+all numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ TUNING = {
     "none": "published weights",
 }
 
-# What encoders say of a pair without a head.
+# Similarities without a head.
 BARE = {"bi": "cosine similarity", "late": "MaxSim"}
-# The table of costs says from how many pairs on.
+# The table of costs has the number of pairs.
 CHEAPER = "cheaper when texts occur in several pairs"
-# Why a reader is cheaper than the dearer ones.
+# Why a reader is cheaper than the more expensive ones.
 WHY_CHEAPER = {
     "bi": "It encodes each text once and compares two vectors.",
     "late": "It encodes each text once, but a cross-encoder reads every pair.",
@@ -50,10 +50,9 @@ CONSTANT = "all labels, or all its predictions, are equal"
 
 
 class Verdict(NamedTuple):
-    """What was decided; which reader to use where none is better than all others; the details.
+    """The headline; advice if no reader is better than all others; the details.
 
-    Headline and advice are "" where there is nothing to say. A paragraph of several lines is to be
-    set as it is.
+    Headline and advice may be "". A paragraph with several lines must not be wrapped.
     """
 
     headline: str
@@ -108,8 +107,8 @@ def listed(words: Sequence[str]) -> str:
 def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
     """Return headline and advice."""
     better: dict[tuple[str, ...], list[str]] = {}  # winner; or better, worse -> tasks
-    even: list[str] = []  # tasks on which nothing was decided
-    advice: dict[str, list[str]] = {}  # the cheapest reader that no other beats -> tasks
+    even: list[str] = []  # tasks without a significant difference
+    advice: dict[str, list[str]] = {}  # the cheapest reader that no other reader beats -> tasks
     readers: dict[str, str] = {}
     for place in asked:
         best, task = place.question.best, task_name(place.task)
@@ -155,7 +154,7 @@ def _task(place: Judged, names: Names) -> str:
         for reader, system in best.items()
     }
     compared = [(a, b, place.between(best[a], best[b], metric)) for a, b in combinations(best, 2)]
-    # What was decided comes first.
+    # Significant differences come first.
     compared.sort(key=lambda pair: pair[2] is None or not pair[2].decided)
     outcomes = [_outcome(versus, the[a], the[b], metric) for a, b, versus in compared]
     sentences = [outcomes[0], *map(sentence_case, outcomes[1:])]
@@ -167,7 +166,7 @@ def _task(place: Judged, names: Names) -> str:
 
 
 def _outcome(versus: Comparison | None, a: str, b: str, metric: str) -> str:
-    """Return who is better, a or b, and by how much."""
+    """Return a sentence on which of a and b is better, and by how much."""
     metric = metric_name(metric)
     cannot = f"{a} and {b} cannot be compared"
     if versus is None:
@@ -191,7 +190,7 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str) -> str:
 
 
 def _without_heads(place: Judged, names: Names) -> list[str]:
-    """Return how MaxSim and cosine similarity compare: what late interaction is by itself."""
+    """Return a sentence that compares MaxSim with cosine similarity, both without a head."""
     frozen = {
         (system.pretrain, system.encoder): name
         for name, system in place.question.systems.items()
@@ -228,7 +227,7 @@ def _above_overlap(place: Judged) -> list[str]:
 
 
 def _same_settings(place: Judged, names: Names) -> list[str]:
-    """Return who is better where all readers have one setting, unless that is the question."""
+    """Return the better reader with the same setting for all, unless that is the question."""
     best = place.question.best
     two = len(best) == 2
     nobody = "no significant difference" if two else "no encoder is better than all others"
@@ -246,7 +245,7 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
 
 
 def _only(place: Judged, names: Names) -> str:
-    """Return how the only reader did: its best system, and those that may be as good."""
+    """Return a sentence on the only reader: its best system, and those that may be as good."""
     ((reader, best),) = place.question.best.items()
     metric, score = metric_name(place.main_metric), place.scores(place.main_metric)[best]
     if score.mean is None:
@@ -267,9 +266,9 @@ def _only(place: Judged, names: Names) -> str:
 
 
 def _effects(place: Judged) -> list[str]:
-    """Return what each contrastive stage changed in frozen encoders, in aligned lines.
+    """Return the effect of each contrastive stage on frozen encoders, in aligned lines.
 
-    In the bi-encoder's similarity and head, and in the similarity of late interaction.
+    The lines are on the bi-encoder's similarity and head, and on late interaction's similarity.
     """
     late = {
         system.pretrain: name
@@ -302,7 +301,7 @@ def _effects(place: Judged) -> list[str]:
 
 
 def _basis(asked: Sequence[Judged]) -> str:
-    """Return what the numbers are based on, and how far they carry."""
+    """Return the basis of the numbers and their limits."""
     examples = []
     for place in asked:
         noun = "pairs" if TASKS[place.task].is_pair else "sentences"
@@ -336,7 +335,7 @@ def _basis(asked: Sequence[Judged]) -> str:
 
 
 def _seeds(asked: Sequence[Judged], duels: Sequence[Judged]) -> str:
-    """Return what the number of seeds allows to say."""
+    """Return the limits that follow from the number of seeds."""
     seeds = {seed for place in asked for estimate in place.estimates for seed in estimate.seeds}
     if len(seeds) == 1:
         return (
@@ -357,11 +356,11 @@ def _seeds(asked: Sequence[Judged], duels: Sequence[Judged]) -> str:
     )
 
 
-# Who is better, and numbers in words.
+# The better reader, and numbers in words.
 
 
 def _decided(place: Judged, systems: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return which reader's system is significantly better than which other's."""
+    """Return the pairs of readers (better, worse) with a significant difference."""
     pairs = []
     for a, b in combinations(systems, 2):
         versus = place.between(systems[a], systems[b], place.main_metric)

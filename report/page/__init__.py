@@ -1,4 +1,4 @@
-"""A finished run as one page, `report.html`: from the run folder and the labels, nothing else.
+"""A finished run as one page, `report.html`, made only from the run folder and the labels.
 
-`sections` and `charts` say what is on it, and `write` puts that into the templates.
+`sections` and `charts` make the content, and `write` fills the templates with it.
 """

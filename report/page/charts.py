@@ -1,4 +1,4 @@
-"""The figures of a run's answer: differences around zero, scores, costs, what SimCSE changed."""
+"""The figures of a run's answer: differences around zero, scores, costs, effect of SimCSE."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,26 +18,26 @@ from report.page.tables import Table, number, word
 from report.rating_groups import RatingGroup
 from report.verdict import metric_name, sentence_case, setting, task_name
 
-# Reader -> colour, marker and dashes of lines: no difference by colour alone.
+# Reader -> colour, marker and dashes of lines: differences do not depend on colour only.
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 LOOKS: dict[str, tuple[str, str, Any]] = {
     "bi": (SERIES[0], "o", STYLES[0]),
     "cross": (SERIES[1], "s", STYLES[1]),
     "late": (SERIES[2], "D", STYLES[2]),
 }
-ROW, AROUND = 0.46, 0.75  # inches: of a row of points, and of what is around all rows
+ROW, AROUND = 0.46, 0.75  # inches: height of a row of points, and of the margins
 
 
 # Differences, with their intervals.
 
-Difference = tuple[str, Comparison, str]  # in words, a minus b, and whose colour it has
+Difference = tuple[str, Comparison, str]  # in words, a minus b, and the reader whose colour is used
 
 
 def difference_figure(run: FinishedRun) -> Figure | None:
-    """Return the differences that the verdict is about, around zero; None where there are none."""
+    """Return a figure of the differences in the verdict, around zero; None if there are none."""
     asked = [place for place in run.judged if place.question.best]
     rows = [row for place in asked for row in (*_between_readers(place), *_by_simcse(place))]
-    # The readers come first, whatever the task.
+    # Differences of readers come first, for all tasks.
     rows.sort(key=lambda row: row[0].startswith(SIMCSE))
     if not rows:
         return None
@@ -56,7 +56,7 @@ SIMCSE = "Effect of "
 
 
 def _between_readers(place: Judged) -> list[Difference]:
-    """Return the best system of each reader minus that of each other one."""
+    """Return the differences of the best systems of every two readers."""
     rows = []
     best, metric = place.question.best, place.main_metric
     for a, b in combinations(best, 2):
@@ -69,7 +69,7 @@ def _between_readers(place: Judged) -> list[Difference]:
 
 
 def _by_simcse(place: Judged) -> list[Difference]:
-    """Return what each contrastive stage changed in the frozen bi-encoder."""
+    """Return the effect of each contrastive stage on the frozen bi-encoder."""
     rows = []
     for before, after in place.question.changes:
         stage = setting(place.question.systems[after].pretrain)
@@ -103,13 +103,13 @@ def _paint_point(
 
 
 def _write_above(axes: Any, y: float, words: str) -> None:
-    """Write the heading of a row of points above it, from the left edge, over what is drawn."""
+    """Write the heading of a row of points above it, from the left edge, on top of the drawing."""
     across, paper = axes.get_yaxis_transform(), {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
     axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=10, bbox=paper)
 
 
 def _as_rows(axes: Any, rows: int) -> None:
-    """Make the y axis one of rows, the first on top, with room for what is written above them."""
+    """Set up a y axis of rows, the first on top, with room for the headings."""
     axes.set_ylim(rows - 0.6, -0.85)
     axes.set_yticks([])
     axes.grid(axis="y", visible=False)
@@ -120,7 +120,7 @@ def _as_rows(axes: Any, rows: int) -> None:
 
 
 def score_figures(run: FinishedRun) -> list[Figure]:
-    """Return a figure per task; tasks whose metric is defined for one system at most have none."""
+    """Return a figure per task with at least two systems whose metric is defined."""
     figures = []
     for task in run.tasks:
         scores: dict[str, dict[str, Estimate]] = {}  # setting -> reader -> score
@@ -129,7 +129,7 @@ def score_figures(run: FinishedRun) -> list[Figure]:
                 estimate = run.estimate(cells[0], task.main_metric)
                 if estimate is not None and estimate.mean is not None:
                     scores.setdefault(name, {})[reader] = estimate
-        if sum(map(len, scores.values())) > 1:  # one number is no figure
+        if sum(map(len, scores.values())) > 1:  # a single number needs no figure
             metric = metric_name(task.main_metric)
             figure = draw(
                 f"scores-{task.name}",
@@ -163,7 +163,7 @@ def _paint_scores(axes: Any, scores: Mapping[str, dict[str, Estimate]], metric: 
 
 
 def cost_figure(costs: Mapping[str, Any]) -> Figure | None:
-    """Return what one pair and one search cost each reader; None where no pairs were measured.
+    """Return a figure of each reader's cost of one pair and one search; None without pairs.
 
     Raises:
         KeyError, TypeError: these are not a run's costs.
@@ -219,7 +219,7 @@ def _paint_costs(axes: Any, rows: Mapping[str, list[tuple[str, float, Any]]]) ->
     legend(axes)
 
 
-# What SimCSE does to cosine similarities.
+# The effect of SimCSE on cosine similarities.
 
 
 def simcse_figures(groups: Mapping[str, Mapping[str, Sequence[RatingGroup]]]) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""The curves of a run's page: learning curves, dev scores of training, the way of embeddings."""
+"""The curves of a run's page: learning curves, dev scores, trajectory of embeddings."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,8 +17,8 @@ from report.page.tables import Entry, Table, interval, number, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
 Records = list[dict[str, Any]]
-Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
-Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and how matplotlib draws them
+Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a line style, and a curve per seed
+Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and the arguments for matplotlib
 
 
 # The main metric by number of labels.
@@ -76,7 +76,7 @@ def _paint_learning(
             axes.axhline(score.mean, color=LOOKS[reader][0], ls=":", label=label)
     axes.set_xscale("log")
     sizes = sorted({labels for scores in points.values() for labels, _ in scores})
-    # Two sizes that lie near each other would be written over each other.
+    # The labels of two sizes that lie near each other would overlap.
     apart = [near > 1.8 * size for size, near in pairwise(sizes)] + [True]
     axes.set_xticks(sizes, [f"{n:,}" if far else "" for n, far in zip(sizes, apart, strict=True)])
     axes.minorticks_off()
@@ -85,11 +85,11 @@ def _paint_learning(
     legend(axes)
 
 
-# Training: dev scores, and the way of the embeddings.
+# Training: dev scores, and the trajectory of the embeddings.
 
 
 def look_of(k: int, label: str | None) -> dict[str, Any]:
-    """Return the look of the line of number k, in a colour of no reader where there is one left."""
+    """Return the style of line k, in a colour that no reader uses if one is left."""
     others = SERIES[len(LOOKS) :]
     return {"color": others[k % len(others)], "ls": STYLES[k % len(STYLES)], "label": label}
 
@@ -132,7 +132,7 @@ def _curves(name: str, title: str, x: str, trained: Trained) -> Iterator[Figure]
 
 
 def trajectory(stages: Trained) -> Iterator[Figure]:
-    """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
+    """Yield the trajectory of the embeddings during tuning, if measured (SimCSE, figure 2)."""
     lines = []
     for points, look in _drawn(stages, "uniformity", "alignment"):
         end = {"ls": "", "marker": "o", "color": look["color"]}
@@ -151,7 +151,7 @@ def trajectory(stages: Trained) -> Iterator[Figure]:
 
 
 def _drawn(trained: Trained, x: str, y: str) -> Iterator[Line]:
-    """Yield the points and the look of every curve that has both numbers."""
+    """Yield the points and the style of every curve that has both numbers."""
     for look, curves in trained:
         label = look["label"]
         for curve in curves:

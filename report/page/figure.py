@@ -1,4 +1,4 @@
-"""Figures as inline SVG that follows the page's colours, with the numbers beside them.
+"""Figures as inline SVG in the page's colours, with tables of their numbers.
 
 Drawn by matplotlib without a display; the same data give the same bytes.
 """
@@ -16,8 +16,8 @@ from matplotlib.figure import Figure as Canvas
 
 from report.page.tables import Table
 
-# Colours to draw with -> the page's own, which differ between light and dark: names of style.css.
-# They differ from one another, and from all that matplotlib uses by itself.
+# Colours to draw with -> names of the page's colours in style.css, which differ between light and
+# dark. They differ from one another and from matplotlib's default colours.
 INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 SERIES = tuple(f"#05050{n}" for n in range(1, 7))
 COLOURS = {
@@ -52,13 +52,13 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and what says the same in words."""
+    """A figure and its description in words."""
 
     name: str  # its id on the page
     title: str
-    description: str  # read out instead of the picture
+    description: str  # for screen readers
     svg: str  # from `<svg` to `</svg>`
-    table: Table | None  # its numbers; None where they are elsewhere
+    table: Table | None  # its numbers; None if another table has them
 
 
 def draw(
@@ -69,7 +69,7 @@ def draw(
     paint: Callable[[Any], None],
     height: float = HEIGHT,
 ) -> Figure:
-    """Return a figure of one panel, `height` inches high, which `paint` draws on its axes."""
+    """Return a figure of one panel, `height` inches high; `paint` draws on its axes."""
     name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
         canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
@@ -82,19 +82,19 @@ def draw(
 
 
 def in_light_colours(svg: str) -> str:
-    """Return a figure's SVG as a file of its own, in the page's light colours."""
+    """Return a figure's SVG as a separate file, in the page's light colours."""
     style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
     light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
     return re.sub(r"var\(--([\w-]+)\)", lambda name: light[name[1]], svg) + "\n"
 
 
 def _inline(svg: str, name: str) -> str:
-    """Return what stands in a page: no prolog, no metadata, ids of its own, the page's colours."""
+    """Return SVG for a page: no prolog, no metadata, unique ids, the page's colours."""
     svg = svg[svg.index("<svg") :].strip()
     for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
         svg = re.sub(rf"\s*{part}", "", svg, flags=re.DOTALL)
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)  # the page's own
+    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)  # use the page's font
     for colour, variable in COLOURS.items():
         svg = svg.replace(colour, f"var(--{variable})")
     used = set(re.findall(r"#([\w-]+)[\")]", svg))
@@ -103,7 +103,7 @@ def _inline(svg: str, name: str) -> str:
 
 
 def _spoken(svg: str, name: str, title: str, description: str) -> str:
-    """Return an SVG that is read out as its title and description."""
+    """Return an SVG whose title and description are read by screen readers."""
     end = svg.index(">")
     return (
         f'{svg[:end]} role="img" aria-labelledby="{name}-title {name}-desc">'

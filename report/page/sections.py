@@ -24,7 +24,7 @@ from report.verdict import metric_name, sentence_case, setting, task_name
 from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
-# The difference of the encoders' errors that has the darkest shade.
+# The difference of the encoders' errors with the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 SHADES = 4  # of a heat map, for each encoder
 
@@ -33,7 +33,7 @@ SHADES = 4  # of a heat map, for each encoder
 
 
 def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | None:
-    """Return a row per task and reader: score, and what it costs; None where nothing was asked.
+    """Return a row per task and reader with score and cost; None without a question.
 
     Raises:
         KeyError, TypeError: these are not a run's costs.
@@ -108,7 +108,7 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
         row = [word(run.label(seeds[0]))]
         for metric in (*task.metrics, COSINE):
             estimate = run.estimate(seeds[0], metric)
-            if estimate is None:  # nothing was judged
+            if estimate is None:  # no results
                 row.append(number(mean_of_all([cell.metrics.get(metric) for cell in seeds])))
             else:
                 spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
@@ -166,7 +166,7 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
 
 
 def cost_table(costs: dict[str, Any]) -> Table:
-    """Return what each measured head costs.
+    """Return the cost of each measured head.
 
     Raises:
         KeyError, TypeError: these are not a run's costs.
@@ -198,7 +198,7 @@ def heat_maps(run: FinishedRun) -> list[Table]:
     tables = []
     with progress("differences", len(run.tasks), "task", delay=2) as bar:
         for task in run.tasks:
-            columns: dict[str, list[Slice]] = {}  # all of the same groups
+            columns: dict[str, list[Slice]] = {}  # all have the same groups
             for name, readers in run.duels(task).items():
                 examples = run.examples(readers["bi"][0])
                 bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
@@ -229,7 +229,7 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table:
 
 
 def _evidence(part: Slice) -> float:
-    """Return how far a difference is from 0, in widths of its interval."""
+    """Return the distance of a difference from 0, in widths of its interval."""
     if part.low is None or part.high is None:
         return 0.0
     return abs(part.difference) / max(part.high - part.low, 1e-9)
@@ -246,8 +246,8 @@ def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
 
 
 def _difference(errors: Slice, darkest: float) -> Entry:
-    """Return an entry shaded by who is better; bold where the interval leaves out 0."""
-    if errors.low is None or errors.high is None:  # few rows: no claim
+    """Return an entry shaded by the better encoder; bold if the interval excludes 0."""
+    if errors.low is None or errors.high is None:  # too few rows
         return number(errors.difference, 3, sign=True)
     plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
     step = min(SHADES, round(SHADES * abs(errors.difference) / darkest))
@@ -256,9 +256,9 @@ def _difference(errors: Slice, darkest: float) -> Entry:
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
-    """Return the rows of the largest disagreements of both encoders, by task and setting, in words.
+    """Return the rows on which both encoders disagree most, by task and setting, in words.
 
-    Probabilities and scores are averaged over seeds. Runs that kept none have no examples.
+    Probabilities and scores are averaged over seeds. Runs that did not store them have no examples.
     """
     shown = []
     for task in run.tasks:
@@ -295,10 +295,10 @@ def _mean_soft(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray | None:
 
 
 def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> list[tuple[str, int]]:
-    """Return who is better in the rows of the largest gaps, and these rows, at most MOST of each.
+    """Return the rows of the largest gaps and the better encoder, at most MOST per encoder.
 
-    Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
-    the larger the gap. The largest gaps come first; who is better takes turns.
+    For classes, only rows count that one encoder predicts correctly and the other not; the gap
+    grows with the probabilities of both. The largest gaps come first, alternating between encoders.
 
     Args:
         bi, cross: scores (N,), or of each class its probability (N, C).

@@ -1,4 +1,4 @@
-"""Tables as a page shows them: words, and numbers that can be sorted by."""
+"""Tables of a page: words, and sortable numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ class Entry:
     """One entry of a table."""
 
     text: str
-    value: float | None = None  # what the column is sorted by; None for words
+    value: float | None = None  # sort key of the column; None for words
     note: str = ""  # shown small below it
     shade: str = ""  # the CSS class of its background
     strong: bool = False  # set in bold
@@ -27,11 +27,11 @@ class Table:
     caption: str
     header: tuple[str, ...]
     rows: Sequence[Sequence[Entry]]
-    kind: str = ""  # a CSS class of its own
+    kind: str = ""  # a CSS class
 
     @property
     def numbers(self) -> list[bool]:
-        """Return of each column whether it holds numbers, and perhaps dashes; headings do not."""
+        """Return for each column whether it holds only numbers and dashes; not for headings."""
         columns = zip(*self.rows, strict=True)
         numbers = [any(entry.value is not None for entry in column) for column in columns]
         return [False, *numbers[1:]] if numbers else [False] * len(self.header)

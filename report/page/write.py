@@ -1,6 +1,6 @@
 """The page of a finished run, written into its folder: report.html.
 
-It is one HTML document that refers to nothing outside, filled in from the templates in this folder.
+It is a single HTML document without external references, made from the templates in this folder.
 """
 
 import json
@@ -30,7 +30,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure what the encoders cost, and draw the page; the results stand whatever fails here.
+    """Measure the encoders' costs, and write the page; errors here do not affect the results.
 
     Args:
         folder: of a finished run.
@@ -82,7 +82,7 @@ def write_finished(run: FinishedRun) -> Path:
 
 
 def page_content(run: FinishedRun) -> dict[str, Any]:
-    """Return what the templates name, section by section.
+    """Return the variables of the templates, section by section.
 
     Raises:
         DataError: the run's costs are damaged.
@@ -124,7 +124,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
 
 
 def _costs(run: FinishedRun) -> dict[str, Any]:
-    """Return what is said of costs, empty where nothing was measured."""
+    """Return the text on costs, empty if nothing was measured."""
     path = run.path / COSTS
     if not path.is_file():
         nothing: dict[str, Any] = {"costs": None, "cost_figure": None, "cost_words": []}
