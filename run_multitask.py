@@ -3,9 +3,9 @@
     python run_multitask.py --pretrain sup --task sts
     python run_multitask.py --pretrain none unsup sup --task all --seeds 3
 
-One command is a grid of cells: contrastive stage x task x encoder x tuning x seed. `run` below is
-its story: open everything once; for each seed and stage tune the encoder with SimCSE, freeze it,
-train a head per task on its embeddings, score, write; and in the end the verdict.
+One command is a grid of cells: contrastive stage x task x encoder x tuning x seed. `run` below has
+all steps: open everything once; for each seed and stage tune the encoder with SimCSE, freeze it,
+train a head per task on its embeddings, score and write; at the end print the verdict.
 From a script: `from run_multitask import Settings, run; cells = run(Settings(task="sts"))`.
 """
 
@@ -37,17 +37,17 @@ def say_nothing(line: str) -> None:
 
 
 def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
-    """Run a grid, or what an earlier run of its folder has not finished.
+    """Run a grid, or the unfinished part of an earlier run in its folder.
 
     Args:
-        settings: what to compare, with what, how.
+        settings: the settings of the run.
         say: called with every line of output; `print` shows them.
 
     Returns:
         The cells, one per head and labelled split, as in the folder's results.json.
 
     Raises:
-        UserError: something that the settings name cannot be used; the message is one line.
+        UserError: a file or value in the settings cannot be used; the message is one line.
         OSError: the run folder cannot be written.
     """
     import torch
@@ -57,18 +57,18 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     from report.table import conclusion
     from runtime.processes import join_processes
 
-    join_processes(settings.device)  # with torchrun; alone otherwise
+    join_processes(settings.device)  # with torchrun; otherwise one process
     if settings.threads:
         torch.set_num_threads(settings.threads)
 
-    # Every file and folder that the settings name: found and checked before anything is computed.
+    # Find and check every file and folder of the settings before anything is computed.
     inputs = find_inputs(settings)
     say(plan(inputs))
     if settings.dry_run:
-        open_backbone(inputs)  # what the run would refuse is refused now
+        open_backbone(inputs)  # raises the errors that the run would raise
         return []
 
-    # The encoder and the training texts are opened once, here, and handed on.
+    # The encoder and the training texts are opened once, here, and passed on.
     opened = open_run(inputs)
     cells: list[Cell] = []
     with opened.alone() as folder:
@@ -99,7 +99,7 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     selection = opened.inputs.selection
     if stage.config is None:
         folder.link("backbones/none", untuned.folder)
-        encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
+        encoder = copy.copy(untuned.encoder)  # the same weights with the user's pooling
         encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
 
@@ -129,13 +129,13 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     threads, now = notes["threads"], torch.get_num_threads()
     if untuned.encoder.device.type == "cpu" and threads not in (None, now):
         say(f"          tuned with {threads} threads, this run has {now}: last digits may differ")
-    # A tuned checkpoint states its own pooling.
+    # A tuned checkpoint states its pooling.
     encoder = load_tuned(path, settings.device, settings.precision)
     return Tuned(encoder, encoder.fingerprint())
 
 
 def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list[Cell]:
-    """Return the cells of one training: its heads are trained and scored now, or were earlier."""
+    """Return the cells of one training; train and score its heads unless an earlier run did."""
     from experiment.cells import decisive
     from report.run_folder import TRAININGS
     from runtime.store import kept
@@ -171,14 +171,14 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
 
     settings, heads = opened.settings, training.heads
     head_tasks = [head_task_of(opened, head, tuned) for head in heads]
-    # Frozen, no weight of the encoder changes from here on: it reads every text once, and the head
-    # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
+    # A frozen encoder does not change from here on. It reads every text once, and the head trains
+    # on its embeddings in seconds. Otherwise a copy of the encoder is trained with the heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
-    # Parts of train choose the epochs, and the rate of an encoder that is tuned.
+    # Epochs, and the rate of a tuned encoder, are chosen on parts of train.
     splits = opened.inputs.splits
     named = bool(settings.rates)
-    # Dev decides where no number of epochs is given.
+    # Without a given number of epochs, dev decides.
     epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
     parts = [parts_to_try(head, splits[head.cell.task], named) for head in heads]
     chosen: Sequence[Chosen | None] = [None] * len(heads)
@@ -205,7 +205,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         opened.cache,
         joint=training.joint,
         fingerprint=tuned.fingerprint,
-        # A head on frozen features begins again, which takes seconds.
+        # A head on frozen features is trained again, which takes seconds.
         state_path=None if training.frozen else work.state,
         resume=settings.resume,
         epoch=epochs,
