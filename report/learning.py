@@ -220,7 +220,7 @@ def _had_rates(cell: Cell) -> bool:
 
 
 def rate_sentences(cells: Sequence[Cell]) -> list[str]:
-    """Return a sentence per setting with candidate rates: the better reader at each, and its lead."""
+    """Return a sentence per setting with candidate rates: the better reader at each rate."""
     # Setting -> reader -> rate -> the scores of its seeds.
     settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
     for cell in {cell.name: cell for cell in cells if _had_rates(cell)}.values():  # splits share it
