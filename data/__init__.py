@@ -1,8 +1,7 @@
-"""Text in, examples out: tasks and suites, their readers, downloads, and the leak audit.
+"""Read examples from text files: tasks and suites, their readers, downloads, and the leak audit.
 
-Plain text, the standard library and numpy: no tensors, no tokenizer. tables (files, lines, fields)
--> tasks, published, sentences, triplets (formats) -> locate (where files are) -> suites;
-overlap and trained_on see whether what is scored was trained on; bundled/ is data that ships, and
-synthetic/ is how it was made. Whatever is broken in a user's file is a DataError that names the
-line.
+Only plain text, the standard library and numpy: no tensors, no tokenizer. tables (files, lines,
+fields) -> tasks, published, sentences, triplets (formats) -> locate (paths of files) -> suites.
+overlap and trained_on find scored examples in the training data. bundled/ is the included data, and
+synthetic/ its generator. A fault in a user's file raises a DataError that names the line.
 """

@@ -1,4 +1,4 @@
-"""What the columns of tables are called, and whether a first line is a line of such names."""
+"""The names of columns in tables, and a test of whether a first line has column names."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-# Two texts, in the words of the sets that people have.
+# Names of two text columns in common data sets.
 PAIRS = (
     ("sentence1", "sentence2"),
     ("sentence_a", "sentence_b"),
@@ -67,7 +67,7 @@ NO = {
     *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
     *("nomatch", "mismatch"),
 }
-# What stands in place of a label that is not known; the other is that of GLUE's test files.
+# Placeholders of unknown labels; the second is that of GLUE's test files.
 NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
 UNKNOWN = "-1"
 NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
@@ -76,14 +76,14 @@ ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row
 
 @dataclass(frozen=True)
 class Column:
-    """A column that a reader wants.
+    """A column that a reader needs.
 
     Attributes:
-        name: what the rows call it.
-        also: other names that headers have for it.
+        name: its name in the rows.
+        also: other names of it in headers.
         required: whether a table without it is refused.
-        kind: what its fields are: "text", "label", "id", or "other", which is read as it is.
-        several: whether a JSON list of several texts makes a row of each; else it is refused.
+        kind: the kind of its fields: "text", "label", "id", or "other", which is not checked.
+        several: whether a JSON list of several texts makes a row of each; otherwise it is refused.
     """
 
     name: str
@@ -109,7 +109,7 @@ def plain(name: str) -> str:
 
 
 def says_yes(label: str) -> bool | None:
-    """Return whether a label says yes, in any case; None where it says neither yes nor no."""
+    """Return whether a label means yes, in any case; None if it means neither yes nor no."""
     word = label.strip().casefold()
     if word in YES:
         return True
@@ -117,7 +117,7 @@ def says_yes(label: str) -> bool | None:
 
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}
-# A word of a header that spells a name otherwise: "First sentence", "Satz_1_text".
+# A word in other spellings of a header: "First sentence", "Satz_1_text".
 WORDS = re.compile(
     r"sent(ence|nce)?s?|texts?|questions?|quer(y|ies)|premise|hypothesis|phrases?|documents?"
     r"|passages?|anchor|labels?|scores?|similarity|ids?|class|rating|index|column"
@@ -144,10 +144,10 @@ def can_be_header(first: Sequence[str]) -> bool:
 def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line of a table is one of column names, known or not.
 
-    It is where its fields can be names, none of which stands in its column again, and where
-    something sets them off from the rows below: a column of numbers or labels has a word on top; or
-    most fields hold a word that headers use; or they are single words over texts of several. The
-    numbers 0, 1, ..., which pandas gives to columns without names, are names over texts.
+    Its fields must be possible names that do not occur again in their columns, and must differ from
+    the rows below: a column of numbers or labels has a word on top; or most fields contain a word
+    that is common in headers; or they are single words above texts of several words. The numbers 0,
+    1, ..., which pandas gives to columns without names, count as names above texts.
     """
     names = [field.strip().strip('"').strip() for field in first]
     written = list(filter(None, names))
@@ -202,11 +202,11 @@ def is_json(text: str) -> bool:
         return False
 
 
-NO_TEXTS = 0.9  # the share of fields from which on a column holds no texts
+NO_TEXTS = 0.9  # from this share of such fields on, a column holds no texts
 
 
 class Contents:
-    """Counts what the fields of a text column are, in order to say that they are no texts."""
+    """Counts the kinds of fields in a text column, to detect columns without texts."""
 
     def __init__(self) -> None:
         self.rows = self.empty = self.numbers = self.ids = self.labels = self.json = 0
@@ -217,7 +217,7 @@ class Contents:
         self.rows += 1
         self.empty += not field
         self.json += is_json(field)
-        # Texts of several words, nearly all, are none of the others.
+        # Nearly all texts of several words are of no other kind.
         if field and " " not in field:
             self.numbers += is_number(field)
             self.ids += len(field) > 5 and ID_LIKE.fullmatch(field) is not None
@@ -225,14 +225,14 @@ class Contents:
 
     @property
     def fault(self) -> str:
-        """Return "numbers", "labels", "ids", "JSON" or "nothing" where nearly all fields are such.
+        """Return "numbers", "labels", "ids", "JSON" or "nothing" if nearly all fields are this.
 
         A text may be a number now and then, and a column of numbers may lack some ("n/a").
         """
         filled = self.rows - self.empty
         if self.rows and not filled:
             return "nothing"
-        if filled < 2:  # of one row, a number may be its text
+        if filled < 2:  # the text of a single row may be a number
             return "JSON" if self.json else ""
         counts = (self.numbers, self.labels, self.ids, self.json)
         kinds = ("numbers", "labels", "ids", "JSON")
@@ -244,11 +244,11 @@ class Contents:
 
 
 def by_content(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, int] | None:
-    """Return {name: position} of the wanted columns in rows without a header, None in doubt.
+    """Return {name: position} of the needed columns in rows without a header, None if ambiguous.
 
-    The text columns come in their order. Columns of numbers or of few words are labels, distinct
-    words with digits and row numbers are ids. As many columns of texts, and of labels, as are
-    wanted must be there; labels that nobody wants, and one column of ids, may be there, too.
+    The text columns are taken in order. Columns of numbers or of few words are labels, distinct
+    words with digits and row numbers are ids. The numbers of text and label columns must match;
+    labels that are not needed and one column of ids are allowed.
     """
     places: dict[str, list[int]] = {"text": [], "label": [], "id": []}
     for at, fields in enumerate(zip(*rows, strict=True)):
@@ -281,10 +281,10 @@ def _kind(fields: Sequence[str]) -> str:
 
 
 def match(header: Sequence[str], columns: Sequence[Column]) -> tuple[dict[str, int], list[str]]:
-    """Return {name: position} of the columns that a header names, and the names that are in doubt.
+    """Return {name: position} of the columns in a header, and the ambiguous names.
 
-    A column's own name goes first, then, of two texts, the names that belong together. A label or a
-    text that several of the other names could be is in doubt; of ids the first name counts.
+    A column's main name has priority, then, for two texts, names that belong together. A label or
+    text is ambiguous if several of the other names fit; for ids the first name counts.
     """
     names = [plain(name) for name in header]
     at: dict[str, int] = {}

@@ -1,9 +1,9 @@
-"""Downloads public data sets, over networks that may break off at any time.
+"""Downloads public data sets, and resumes interrupted downloads.
 
-`python -m data.download cs224n`. A file grows as NAME.part, is continued where it broke off,
-checked, and only then moved to NAME: a file under its final name is complete. Every address names a
-commit, so that parts of two versions are not joined. For files on the Hugging Face hub the hub says
-which commit it has now, with the file's size and SHA-256; its own client does not resume.
+`python -m data.download cs224n`. A file is written as NAME.part, resumed after an interruption,
+checked, and only then moved to NAME, so a file under its final name is complete. Every address
+names a commit, so parts of two versions are not joined. For files on the Hugging Face hub, the hub
+returns the current commit and the file's size and SHA-256; its client does not resume.
 """
 
 import logging
@@ -59,8 +59,8 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:
     """Return the path of the file in `folder`, downloaded unless it is there as published.
 
     Raises:
-        DownloadError: no network, the server refuses, the content is not what was published, or
-            the disk cannot be written. Nothing new is then left under the final name.
+        DownloadError: no network, the server refuses, the content differs from the published file,
+            or the disk cannot be written. The final name is then not changed.
     """
     target = Path(folder) / remote.name
     part = target.with_name(target.name + ".part")
@@ -76,7 +76,7 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:
                 logger.warning("%s: %s; downloading it again", target, problem)
             resumed = part.is_file()
             remote = _transfer(remote, part)
-            if resumed and fault(remote, part):  # its beginning was of another version
+            if resumed and fault(remote, part):  # the beginning was from another version
                 part.unlink()
                 remote = _transfer(remote, part)
             if problem := fault(remote, part):
@@ -94,7 +94,7 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:
 def fault(remote: RemoteFile, path: Path) -> str | None:
     """Return how a file differs from the published one (expected and got), None if it does not.
 
-    Where size and hash are not known, the usual stand-ins for a file are still recognised.
+    Without size and hash, the usual replacements of a file (such as error pages) are recognised.
     """
     size = path.stat().st_size
     with open_plain(path) as file:
@@ -111,7 +111,7 @@ def fault(remote: RemoteFile, path: Path) -> str | None:
 
 
 def _transfer(remote: RemoteFile, part: Path) -> RemoteFile:
-    """Fill the part file in a few attempts; return what it should then hold.
+    """Fill the part file in a few attempts; return the description of the complete file.
 
     Raises:
         DownloadError: the server refuses, or every attempt broke off.
@@ -131,7 +131,7 @@ def _transfer(remote: RemoteFile, part: Path) -> RemoteFile:
 
 
 def _on_hub(remote: RemoteFile, part: Path) -> RemoteFile:
-    """Return a file of the hub as it is there now: address of its commit, size and SHA-256.
+    """Return the current version of a file on the hub: address of its commit, size and SHA-256.
 
     If the hub's cache on this machine has the file, it is copied into the part file.
     """
@@ -147,7 +147,7 @@ def _on_hub(remote: RemoteFile, part: Path) -> RemoteFile:
 
     try:
         latest = hub.get_hf_file_metadata(address(None))
-    except Exception as error:  # the hub's, or of one of the libraries that it asks with
+    except Exception as error:  # from the hub's client or one of its libraries
         response = getattr(error, "response", None)
         raise _refusal(address(None), getattr(response, "status_code", None), error) from error
     is_hash = latest.etag and SHA256.fullmatch(latest.etag)
@@ -157,7 +157,7 @@ def _on_hub(remote: RemoteFile, part: Path) -> RemoteFile:
 
 
 def _continue(remote: RemoteFile, part: Path) -> None:
-    """Request what the part file lacks, once, and append it."""
+    """Request the missing rest of the part file, once, and append it."""
     offset = part.stat().st_size if part.exists() else 0
     if offset and offset == remote.size:
         return  # whole
@@ -165,7 +165,7 @@ def _continue(remote: RemoteFile, part: Path) -> None:
         start, total = _span(response)
         total = remote.size if total is None else total
         if response.status == 416 and offset == total:
-            return  # nothing lies beyond what we have
+            return  # the part file is already complete
         if start not in (0, offset):
             part.unlink()
             raise _BrokenTransfer(f"the server would not continue at byte {offset}")
@@ -187,7 +187,7 @@ def _continue(remote: RemoteFile, part: Path) -> None:
 def _open(url: str, offset: int) -> Any:
     """Return the server's response, to be closed: from `offset` on; its status is 200, 206 or 416.
 
-    A server that does not continue sends all of it.
+    A server that cannot resume sends the whole file.
     """
     headers = {"User-Agent": "python-data-download"}
     headers |= {"Range": f"bytes={offset}-"} if offset else {}
@@ -203,7 +203,7 @@ def _open(url: str, offset: int) -> Any:
 
 
 def _refusal(url: str, status: int | None, reason: object) -> DownloadError | _BrokenTransfer:
-    """Return the error of a server's answer, or of none; some are worth another attempt."""
+    """Return the error of a server's answer, or of a missing one; some allow another attempt."""
     if status is None:
         return _BrokenTransfer(f"cannot be reached ({_one_line(reason)})")
     if status in PASSING_ERRORS:
@@ -217,7 +217,7 @@ def _refusal(url: str, status: int | None, reason: object) -> DownloadError | _B
 def _span(response: Any) -> tuple[int, int | None]:
     """Return (byte at which the body starts, length of the whole file or None).
 
-    The start is -1 where the server sends no part of the file, or does not say which.
+    The start is -1 if the server sends no part of the file, or does not state which.
     """
     if response.status == 200:
         return 0, response.length  # parsed from Content-Length by http.client
@@ -244,21 +244,21 @@ def _one_line(error: object) -> str:
 
 
 def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
-    """Return these folders of a tar archive, unpacked beside it unless they are there.
+    """Return these folders of a tar archive; unpack them next to it unless they exist.
 
-    Nothing can be written outside: absolute names, `..`, links out of the folder and devices are
-    refused (Python's filter "data").
+    Nothing can be written outside this place: absolute names, `..`, links out of the folder and
+    devices are refused (Python's filter "data").
 
     Raises:
         DownloadError: a broken or refused archive, a folder that is not in it, or a full disk.
-            Folders that were there stay as they were.
+            Existing folders are not changed.
     """
     sweep(archive.parent, archive.name)
     targets = [archive.parent / member for member in members]
     if all(target.is_dir() for target in targets):
         return targets
     try:
-        # Unpacked beside their final place, so that moving them there is one step.
+        # Unpacked on the same disk as their final place, so moving them is one step.
         with scratch_folder(archive) as scratch:
             with tarfile.open(archive) as tar:
                 tops = {(member,) for member in members}
@@ -317,7 +317,7 @@ class Options:
 
 
 def download(options: Options) -> None:
-    """Download what the options name, or list what there is.
+    """Download the data sets in the options, or list all.
 
     Raises:
         DataError: an unknown data set, no network, or no place to store it.

@@ -7,9 +7,9 @@ from runtime.errors import UserError
 
 
 class DataError(UserError):
-    """The user's data is at fault, not the program.
+    """The user's data cannot be used.
 
-    The message is one line: the file (and `:LINE`), what was found, what was expected, what to do.
+    The message is one line: file (and `:LINE`), actual and expected content, remedy.
     """
 
 
@@ -17,8 +17,8 @@ class DataError(UserError):
 class Sentence:
     """One sentence to classify.
 
-    `label` is the class index, None where the file has no labels. `phenomenon` says what the row
-    tests, where the file has such a column (the bundled data has one).
+    `label` is the class index, None if the file has no labels. `phenomenon` is the tag of the row,
+    if the file has such a column (the bundled data has one).
     """
 
     id: str
@@ -28,7 +28,7 @@ class Sentence:
 
     @property
     def texts(self) -> tuple[str]:
-        """Return the sentence as a tuple of one, to be read like a pair."""
+        """Return the sentence as a tuple of one text, so it can be read like a pair."""
         return (self.text,)
 
 
@@ -36,8 +36,8 @@ class Sentence:
 class SentencePair:
     """Two sentences to compare.
 
-    `label` is 0.0 or 1.0 (duplicates), a similarity from 0 to 5, or None where the file has no
-    labels. `row` is the pair's row in the official STS-Benchmark, where the file gives it.
+    `label` is 0.0 or 1.0 (duplicates), a similarity from 0 to 5, or None if the file has no
+    labels. `row` is the pair's row in the official STS-Benchmark, if the file has it.
     `phenomenon` is as in Sentence.
     """
 

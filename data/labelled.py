@@ -1,4 +1,4 @@
-"""Pairs of texts labelled yes or no, in a table of any usual form."""
+"""Read pairs of texts with binary labels from tables of any usual form."""
 
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Where files are: in a folder at any depth, shipped, downloaded earlier, or downloaded now.
+"""Find files: in a folder at any depth, included in the project, downloaded earlier or now.
 
-SentEval's tree, a flat folder and a folder of everything work alike: published files are found by
-name, compressed ones (.xz, .gz, .bz2) too.
+SentEval's tree and flat folders both work: published files are found by name, also compressed (.xz,
+.gz, .bz2).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ DEEPEST = 5  # levels below a folder
 
 
 class MissingSet(DataError):
-    """The files of an evaluation set are not there; the message says which, where, what to do.
+    """Files of an evaluation set are missing; the message names them, the folder and the remedy.
 
     `looked_for` are their names.
     """
@@ -32,7 +32,7 @@ class MissingSet(DataError):
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; `bundled` ships, and `cs224n` is downloaded if absent."""
+    """Return the folder of CS224N files; `bundled` is included, `cs224n` downloaded if missing."""
     if Path(name).is_dir() or name not in ("bundled", "cs224n"):
         return Path(name)
     if name == "bundled":
@@ -45,14 +45,14 @@ def data_folder(name: str) -> Path:
 def training_file(
     pretrain: str, source: str, named: str | None, folder: Path, flag: str = ""
 ) -> Path:
-    """Return the training file of an objective: the one `named`, or where downloads put it.
+    """Return the training file of an objective: `named`, or the published or downloaded file.
 
     Args:
         pretrain: the objective, as on the command line.
-        source: the data set of SOURCES that was published for it, or a file that is not downloaded.
-        named: the file that the command line names, if any.
-        folder: the data folder, in which a file of the published name is taken first.
-        flag: that names the file on the command line, if it is not --PRETRAIN-data.
+        source: its published data set in SOURCES, or a file that cannot be downloaded.
+        named: the file given on the command line, if any.
+        folder: the data folder, which is searched first for a file of the published name.
+        flag: the flag for the file, if it is not --PRETRAIN-data.
     """
     published, file = source in SOURCES, file_of(source)
     tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
@@ -74,10 +74,10 @@ def training_file(
 def find(folder: Path, name: str) -> Path | None:
     """Return the file or folder of this name in `folder`, or None.
 
-    The name may hold the folders above it, as in `STSBenchmark/sts-test.csv`. Breadth first, each
-    level in order of names, at most five levels deep; hidden folders are passed over, and so is
-    synthetic data below `folder`, whose files have the published names. The first hit counts, and
-    so does a compressed file. `folder` itself may have the name.
+    The name may include parent folders, as in `STSBenchmark/sts-test.csv`. The search is breadth
+    first, each level in order of names, at most five levels deep. It skips hidden folders, and
+    synthetic data below `folder`, whose files have the published names. The first match is
+    returned; it may be compressed, or `folder` itself.
     """
     wanted = Path(name).parts
     level = [folder.absolute()]
@@ -90,7 +90,7 @@ def find(folder: Path, name: str) -> Path | None:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what a folder holds, in order; nothing for a file or a folder that cannot be read."""
+    """Return the content of a folder, sorted; [] for a file or an unreadable folder."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -99,7 +99,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def find_task(folder: Path, task: Task) -> Path | None:
-    """Return the folder, at any depth, with a task's training file as a course has it, or None.
+    """Return the folder, at any depth, with a task's training file of a course, or None.
 
     STS-Benchmark as published has a file of the same name, without a header.
     """
@@ -117,23 +117,22 @@ def _is_table_of(train: Path, task: Task) -> bool:
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:
-    """Return one path for each of `names`, every one of which lists the spellings to look for.
+    """Return one path for each of `names`, each a list of possible names.
 
     Args:
-        folder: where to look.
+        folder: the folder to search.
         what: the name of the set, for the message.
-        names: for each file or folder, the names that it is known by, the preferred one first.
-        command: the command that writes the files when a folder is appended, "" where there is
-            none.
+        names: for each file or folder, its possible names, the preferred one first.
+        command: the command that writes the files when a folder is appended, "" for none.
 
     Raises:
-        MissingSet: not all of them are there.
+        MissingSet: some of them are missing.
     """
 
     def first(place: Path, spellings: Sequence[str]) -> Path | None:
         return next(filter(None, (find(place, name) for name in spellings)), None)
 
-    # All from the folder of the first: files of one set must not come from two copies of it.
+    # All from the folder of the first file: a set must not be mixed from two copies.
     start = first(folder, names[0])
     around = start.parent if start else folder
     paths = [start, *(first(around, group) or first(folder, group) for group in names[1:])]
@@ -144,7 +143,7 @@ def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str
 
 
 def missing_set(folder: Path, what: str, missing: Sequence[str], command: str) -> MissingSet:
-    """Return the error that says which files of a set are not in a folder, and what to do."""
+    """Return the error that names the missing files of a set and the remedy."""
     problem = "not found" if folder.is_dir() else "there is no such folder"
     remedy = f"get them with: {command} {folder}" if command else "copy the published files there"
     names = " and ".join(missing)

@@ -1,8 +1,8 @@
-"""Leak audit: which examples of a test set were already seen in training or model selection?
+"""Leak audit: find examples of a test set that were used in training or model selection.
 
-Texts are compared by 64-bit hashes of their normalised form, 8 bytes each however long the text.
-Of what an encoder that ships has read, `write_digests` keeps 40 bits each: no text can be read back
-from them, and of a million others that it has not read, they name less than one.
+Texts are compared by 64-bit hashes of their normalised form, which take 8 bytes per text. For the
+training texts of included encoders, `write_digests` stores 40 bits each. Texts cannot be recovered
+from them, and fewer than one in a million other texts match by chance.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
 # Any odd number keeps the multiplication reversible modulo 2**64; this one mixes bits well.
 PAIR_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# A file of digests, and how many of a hash's 64 bits it leaves out.
+# The name of a file of digests, and the omitted bits of the 64-bit hashes.
 DIGESTS, LEFT_OUT = ".digests.xz", np.uint64(24)
 
 
@@ -36,7 +36,7 @@ def normalise(text: str) -> str:
 def text_hash(text: str) -> int:
     """Return 64 bits that are equal for texts of equal normalised form, in every process.
 
-    A text without letters or digits counts as itself; else "?" and "!" would be the same text.
+    A text without letters or digits is not normalised; otherwise "?" and "!" would be equal.
     """
     key = (normalise(text) or text.strip()).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
@@ -53,7 +53,7 @@ def _hash_examples(examples: Sequence[Example]) -> np.ndarray:
 
 
 def _combine(hash_pairs: np.ndarray) -> np.ndarray:
-    """Return one hash per pair, (n,) from (n, 2), whatever the order in the pair."""
+    """Return one hash per pair, (n,) from (n, 2), independent of the order in the pair."""
     ordered = np.sort(hash_pairs, axis=1)
     return ordered[:, 0] + PAIR_MULTIPLIER * ordered[:, 1]  # modulo 2**64
 
@@ -67,15 +67,15 @@ def _is_in(hashes: np.ndarray, sorted_hashes: np.ndarray) -> np.ndarray:
 
 
 class Seen:
-    """The texts and pairs that a run has trained on or selected by.
+    """The texts and pairs that a run used for training or selection.
 
-    Each `add_` call merges into a sorted array: hand over whole files, not single sentences.
+    Each `add_` call merges into a sorted array: pass whole files, not single sentences.
     """
 
     def __init__(self) -> None:
         self.texts = np.empty(0, np.uint64)  # sorted, distinct
         self.pairs = np.empty(0, np.uint64)
-        self.digests = np.empty(0, np.uint64)  # of texts of which no more is known
+        self.digests = np.empty(0, np.uint64)  # of texts that are only known by their digests
 
     def add_texts(self, texts: Iterable[str]) -> None:
         """Note texts; any iterable, read once."""
@@ -134,7 +134,7 @@ class Overlap:
 
 
 def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
-    """Return which examples of one task hold a sentence, or are a pair, that was seen."""
+    """Return the examples of one task with a seen sentence, and those whose whole pair was seen."""
     hashes = _hash_examples(examples)
     known = _is_in(hashes, seen.texts) | _is_in(hashes >> LEFT_OUT, seen.digests)
     shared = np.asarray(known.any(axis=1))
@@ -144,9 +144,10 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
 
 
 def write_digests(texts: Iterable[str], path: Path) -> None:
-    """Write what `Seen.add_digests` reads: 40 bits of each text's hash, 3 bytes a text.
+    """Write the file for `Seen.add_digests`: 40 bits of each text's hash, in 3 bytes per text.
 
-    Sorted, as differences, whose first bytes come first, then all second ones: most are zeros.
+    Hashes are sorted and stored as differences: the first bytes of all, then the second bytes, and
+    so on. Most bytes are zeros.
     """
     digests = np.unique(_hashes(texts) >> LEFT_OUT)
     steps = np.diff(digests, prepend=np.uint64(0)).astype("<u8")
@@ -156,7 +157,7 @@ def write_digests(texts: Iterable[str], path: Path) -> None:
 
 
 def groups_by_text(examples: Sequence[Example]) -> np.ndarray:
-    """Return the group of each example of one task, (n,), tied by texts of equal normal form."""
+    """Return the group of each example of one task, (n,), by texts of equal normalised form."""
     hashes = _hash_examples(examples)
     _, texts = np.unique(hashes, return_inverse=True)
     return tied(texts.reshape(hashes.shape))
@@ -165,8 +166,8 @@ def groups_by_text(examples: Sequence[Example]) -> np.ndarray:
 def tied(texts: np.ndarray) -> np.ndarray:
     """Return the group of each row, (n,), of the numbers of texts from 0, (n, 1) or (n, 2).
 
-    What a chain of shared texts connects is one group; they are numbered in the order of their
-    least.
+    Rows that are connected by shared texts form a group; groups are numbered in the order of their
+    smallest text number.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -179,10 +180,9 @@ def tied(texts: np.ndarray) -> np.ndarray:
 
 
 def noted(texts: Iterable[str], seen: Seen | None) -> Iterator[str]:
-    """Yield the texts unchanged, so that one pass over a training file both trains and notes.
+    """Yield the texts unchanged and add them to `seen`, if given, in one pass over a file.
 
-    They are in `seen`, if it is given, once the stream has ended, and not before: a stream that
-    breaks off, or is not read to its end, notes nothing.
+    They are added when the stream has ended. A stream that is not read to its end adds nothing.
     """
     if seen is None:
         yield from texts

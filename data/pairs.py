@@ -1,4 +1,4 @@
-"""Tables of any name: which columns are texts and labels, which task the labels say, the split."""
+"""Read the user's tables: find the columns of texts and labels, the task, and a split."""
 
 import logging
 import os
@@ -34,11 +34,11 @@ from data.tasks import OWN, SPLITS, Splits, Task
 logger = logging.getLogger("data")
 
 REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
-# A column of this name beside a text is another text; the others may say where a text is from.
+# A column of this name next to a text is another text; others may state the source of a text.
 TEXT_OF_PAIR = {*map(plain, (*FIRST, *SECOND))} - {"a", "b", "source", "target", "context"}
 MOST_CLASSES = 5
-FEWEST_ROWS = 50  # of one file, which leaves five to choose by and five to score
-SMALLEST_PART = 0.5  # of what a part should have: a tenth of the rows
+FEWEST_ROWS = 50  # of one file, which leaves five rows each for dev and test
+SMALLEST_PART = 0.5  # of the intended size of a part: a tenth of the rows
 TASK_WORDS = {
     "paraphrase": "paraphrase detection",
     "similarity": "similarity",
@@ -48,9 +48,9 @@ TASK_WORDS = {
 
 @dataclass(frozen=True)
 class OwnData:
-    """The rows of the user's own tables, and in one line what was understood.
+    """The rows of the user's tables, and a line that describes how they were read.
 
-    `task` is its record, with the names, the scale and the words of the files.
+    `task` is the record of the task, with names, scale and words from the files.
     """
 
     splits: Splits
@@ -83,17 +83,17 @@ def read_pairs(
 ) -> OwnData:
     """Return the rows of one, two or three tables, split into train, dev and test.
 
-    One table is split by connected texts, 80/10/10. Of two the second is dev, of three the third is
-    test, which may be without labels. The labels say the task, unless `task` of OWN is named.
+    One table is split by connected texts, 80/10/10. With two tables the second is dev; a third is
+    test, which may have no labels. The labels determine the task, unless `task` is given.
 
     Args:
         paths: of the tables.
         columns: names or numbers (from 1) of the texts and of the label, () to find them.
-        task: a name of OWN, "" to be told by the labels.
+        task: a name of OWN, "" to determine it from the labels.
         seed: of the split.
 
     Raises:
-        DataError: a table that cannot be read, labels that leave the task in doubt, or rows that
+        DataError: a table that cannot be read, labels that fit no task or several, or rows that
             cannot be split.
     """
     for path in paths:
@@ -138,7 +138,7 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
         has_label = label.casefold() not in NO_LABEL
         rows.append(_Row(line, row_id, items, label if has_label else None))
     with_label = [row for row in rows if row.label is not None]
-    if labelled or with_label:  # else all of a test file is without
+    if labelled or with_label:  # otherwise a test file without labels
         incomplete["without a label"] = [row.line for row in rows if row.label is None]
         rows = with_label
     for what, lines in incomplete.items():
@@ -153,7 +153,7 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
 
 
 def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
-    """Open a table as one of pairs or, if it is none, as one of single texts."""
+    """Open a table as pairs, or as single texts if it has no pairs."""
     label = Column("label", LABEL, required=labelled, kind="label")
     id_column = Column("id", ID, required=False, kind="id")
     pair = (*pair_columns(), label, id_column)
@@ -179,7 +179,7 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
 
 
 def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
-    """Warn of rows with the texts of an earlier one and another label."""
+    """Warn of rows with the texts of an earlier row and a different label."""
     earlier: dict[tuple[str, ...], _Row] = {}
     both = [(earlier.setdefault(row.texts, row), row) for row in rows]
     differing = [
@@ -200,19 +200,19 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
 
 
 def _column(table: Table, name: str) -> str:
-    """Return what the header calls a column; the usual name without a header."""
+    """Return a column's name in the header; the usual name without a header."""
     return (
         _plain(table.header[table.places[name]]) if table.header and name in table.places else name
     )
 
 
 def _plain(text: str) -> str:
-    """Return a text with one blank for any white space in it, as the rows of files need it."""
+    """Return a text with all white space replaced by single blanks, for rows of files."""
     return " ".join(text.split())
 
 
 def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
-    """Return the rows, named by their lines where ids could not tell predictions apart."""
+    """Return the rows, with line numbers as ids if the ids are not distinct."""
     rows = [row._replace(id=row.id.lower()) for row in rows]
     counts = Counter(row.id for row in rows)
     for row in rows:
@@ -229,7 +229,7 @@ def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
 
 
 def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str], float]]:
-    """Return the task that the labels say, and the function from a spelled label to its number."""
+    """Return the task for the labels, and the function from a label's text to its number."""
     first = files[0]
     columns, counts = first.columns, Counter(map(label_value, first.spelled))
     where = f"{first.path}: label {columns[-1]!r}"
@@ -305,7 +305,7 @@ def _about(kind: str, lowest: float, largest: float, words: Sequence[str]) -> st
 
 
 def label_value(label: str) -> float | str:
-    """Return the number that a label is, with a decimal comma too, or the word without case."""
+    """Return a label as a number (a decimal comma is allowed), or as a lower-case word."""
     if is_number(label) and not re.search(r",\d{3}$", label):
         value = number(label.replace(",", "."))
         if value is not None:
@@ -325,7 +325,7 @@ def _few(counts: Counter[float | str]) -> str:
 def _no_and_yes(
     where: str, counts: Counter[float | str], shown: str, larger_is_yes: bool
 ) -> tuple[str, str]:
-    """Return the two labels of paraphrase detection, that for no first; of 0 and 1, yes is 1."""
+    """Return the two labels of paraphrase detection, no first; for 0 and 1, yes is 1."""
     if len(counts) != 2:
         raise DataError(f"{where} has {len(counts)} values ({shown}), expected two, as 0 and 1")
     values = sorted(value for value in counts if isinstance(value, float))
@@ -337,7 +337,7 @@ def _no_and_yes(
             )
         return _shown(values[0]), _shown(values[1])
     a, b = sorted(map(_shown, counts))
-    # One that says yes is enough, or one that says no.
+    # One label that means yes is enough, or one that means no.
     for answer in (True, False):
         words = [word for word in (a, b) if says_yes(word) is answer]
         if len(words) == 1:
@@ -347,7 +347,7 @@ def _no_and_yes(
 
 
 def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str) -> DataError:
-    """Return the error about labels of pairs that are neither numbers nor yes and no."""
+    """Return the error for labels of pairs that are neither numbers nor yes and no."""
     words = {value for value in counts if isinstance(value, str)}
     row = next(
         row for row in file.rows if row.label is not None and label_value(row.label) in words
@@ -364,7 +364,7 @@ def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str
 
 
 def _check_scales(files: Sequence[_File]) -> None:
-    """Refuse labels of dev or test on another scale than train's, or that are no numbers."""
+    """Refuse dev or test labels that are not numbers or have another scale than train's."""
     spans = {}
     for file in files:
         values = []
@@ -382,7 +382,7 @@ def _check_scales(files: Sequence[_File]) -> None:
     (train, (low, high)), *others = spans.items()
     for path, (lowest, largest) in others:
         width, other = high - low, largest - lowest
-        # Labels of a few rows may lie close together, but not all of them in the lower half.
+        # Labels of a few rows may be close together, but not all in the lower half.
         outside = lowest < low or largest > high or (other and largest <= low + width / 2)
         if max(width, other) > 2 * min(width, other) and outside:
             raise DataError(
@@ -420,8 +420,8 @@ def split_by_texts(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return train, dev and test, 80/10/10, with no text on two sides.
 
-    Rows that a chain of shared texts connects stay together. The groups are drawn by the seed, and
-    every part has about the same shares of the classes.
+    Rows that are connected by shared texts stay in one part. Groups are drawn by the seed, and all
+    parts have about the same shares of the classes.
 
     Raises:
         DataError: there are too few rows, or one group of them is too large.
@@ -435,7 +435,7 @@ def split_by_texts(
     held_out = count - int(0.8 * count)
     sizes = np.array([held_out // 2, held_out - held_out // 2])  # of dev and test
     free = sizes.copy()
-    # What is left of each label's share of dev and of test, (2, L).
+    # The remaining number of rows of each label for dev and test, (2, L).
     shares = sizes[:, None] * members.sum(axis=0) / count
     part = np.zeros(len(members), np.int64)  # of each group: 0 train, 1 dev, 2 test
     for group in np.random.default_rng([seed, count]).permutation(len(members)):
@@ -462,7 +462,7 @@ def split_by_texts(
 
 
 def _members(groups: np.ndarray, examples: Sequence[Any], task: Task) -> np.ndarray:
-    """Return how many rows of each label a group has, (G, L) integers; of scores L is 1."""
+    """Return the number of rows of each label per group, (G, L) integers; for scores L is 1."""
     columns = np.zeros(len(examples), np.int64)
     if task.label_kind != "score":
         columns = np.array([int(example.label) for example in examples])
@@ -472,10 +472,10 @@ def _members(groups: np.ndarray, examples: Sequence[Any], task: Task) -> np.ndar
 
 
 def _check_part(name: str, path: str, examples: Sequence[Any], task: Task, is_split: bool) -> None:
-    """Raise DataError for a part with which nothing can be learnt, chosen or scored."""
+    """Raise DataError for a part that is unusable for training, selection or scoring."""
     labels = {example.label for example in examples}
     if not examples or labels == {None}:
-        return  # a test part may be without labels, or missing
+        return  # a test part may have no labels, or be missing
     if name == "train" and task.words and len(labels) < len(task.words):
         wanted = "every label"
     elif len(labels) < 2:

@@ -1,7 +1,7 @@
-"""Reads prediction files in CS224N's format, this project's or anybody's.
+"""Reads prediction files in CS224N's format, from this project or other programs.
 
-The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`; later versions and
-students' own scripts use commas or tabs throughout, and spell the header right.
+The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`. Later versions and
+students' scripts use only commas or only tabs, and the correct spelling of the header.
 """
 
 import logging
@@ -51,9 +51,9 @@ class Predictions:
 
 
 def read_predictions(path: PathLike) -> Predictions:
-    """Return the predictions of a file; the header says of which task.
+    """Return the predictions of a file; the header determines the task.
 
-    Ids are in lower case, as the readers of the data give them.
+    Ids are in lower case, as in the readers of the data.
     """
     rows = prediction_fields(numbered_lines(path))
     task = predicted_task(path, *next(rows, (1, [])))
@@ -74,15 +74,15 @@ def read_predictions(path: PathLike) -> Predictions:
 def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, stripped fields) of the numbered lines that are not blank.
 
-    A comma separates where a line has one, tabs elsewhere: the course's files have both.
+    Lines with a comma are split at commas, others at tabs: the course's files have both.
     """
     for line, text in lines:
         if text.strip():
             row = text.strip(string.whitespace)
             first, *others = row.split(",") if "," in row else TABS.split(row)
-            # Around an answer only ASCII's blanks: other separators do not belong to a number.
+            # Only ASCII white space is stripped: other separators are not part of a number.
             fields = [first.strip(), *(other.strip(string.whitespace) for other in others)]
-            # An answer that is empty leaves a tab at the end of its row.
+            # An empty answer leaves a tab at the end of its row.
             yield line, fields if len(fields) > 1 or "\t" not in text else [*fields, ""]
 
 
@@ -106,7 +106,7 @@ def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
 def off_scale(values: Sequence[float], task: Task) -> str:
     """Return a note on similarities outside the scale of the labels, "" if there are none.
 
-    They are no fault: the course's own code predicts logits, and Pearson's r takes any scale.
+    They are allowed: the course's code predicts logits, and Pearson's r takes any scale.
     """
     outside = sum(not 0 <= value <= task.largest for value in values)
     if not outside:
@@ -116,7 +116,7 @@ def off_scale(values: Sequence[float], task: Task) -> str:
 
 
 def predicted_value(where: str, text: str, task: Task) -> float:
-    """Return the number that an answer spells."""
+    """Return an answer as a number."""
     value = number(text)
     if value is None or (task.label_kind != "score" and value not in range(task.num_classes)):
         expected = "a number" if task.label_kind == "score" else f"a class from 0 to {task.largest}"

@@ -20,7 +20,7 @@ from data.tables import (
 
 logger = logging.getLogger(__name__)
 
-# What names of files begin with: SentEval's copies and most originals, and the originals of 2016.
+# Prefixes of file names: SentEval's copies and most originals, and the originals of 2016.
 YEARS = ("STS", "STS2016")
 BINARY = ("0", "1")
 # TREC's coarse types: abbreviation, description, entity, human, location, number. Their order is
@@ -37,7 +37,7 @@ def read_year(
     """Return the subsets of one year of SemEval's STS (Agirre et al. 2012-2016), from its folder.
 
     Raises:
-        MissingSet: one of the subsets is not there; without it the score would be another.
+        MissingSet: one of the subsets is missing, which would change the score.
         DataError: a broken file.
     """
     files = [path.name for subset in subsets for path in _subset_files(folder, subset)]
@@ -50,9 +50,9 @@ def read_year(
 def read_subset(folder: Path, subset: str) -> list[SentencePair]:
     """Return the pairs of a subset that have a gold score, in order.
 
-    Pairs are in one file, scores in another, line by line. SentEval's copies, tokenised and in
-    lower case, and the untokenised originals are read alike. In 2015 and 2016 only a part of the
-    pairs was scored: the lines of the others are empty in the file of scores.
+    Pairs are in one file, scores in another, line by line. SentEval's tokenised, lower-case copies
+    and the untokenised originals can both be read. In 2015 and 2016 only some of the pairs were
+    scored: the other lines are empty in the file of scores.
     """
     inputs, golds = _subset_files(folder, subset)
     rows = list(plain_fields(inputs, 2))
@@ -73,7 +73,7 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
 
 
 def _subset_files(folder: Path, subset: str) -> tuple[Path, Path]:
-    """Return the files of a subset's pairs and scores; those of 2016 have a name of their own."""
+    """Return the files of a subset's pairs and scores; those of 2016 have other names."""
     names = [(f"{year}.input.{subset}.txt", f"{year}.gs.{subset}.txt") for year in YEARS]
     present = (both for both in names if stored(folder / both[0]).is_file())
     inputs, golds = next(present, names[0])
@@ -218,8 +218,8 @@ def iter_nli(path: PathLike) -> Iterator[SentencePair]:
 def read_hans_file(path: PathLike) -> list[SentencePair]:
     """Return the pairs of HANS (McCoy et al. 2019); label 1.0 is entailment, 0.0 is not.
 
-    All words of a hypothesis stand in its premise: word order decides. The phenomenon is
-    `heuristic/subcase`.
+    All words of a hypothesis occur in its premise, so the label depends on word order. The
+    phenomenon is `heuristic/subcase`.
     """
     pairs = []
     columns = [Column(name, kind="other") for name in HANS_COLUMNS]

@@ -1,4 +1,4 @@
-"""The rows that checkpoints, epochs and thresholds are chosen by: never rows that are scored."""
+"""Select the rows on which checkpoints, epochs and thresholds are chosen; they are never scored."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,21 +10,21 @@ from data.overlap import Seen, groups_by_text, overlap
 from data.tasks import TASKS, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
-# Trials of tuned encoders are fitted on at most so many rows, to stay affordable.
+# Trials of tuned encoders are fitted on at most this many rows, to limit their time.
 MOST_TO_TRY = 4000
 FEWEST_TO_CHOOSE = 20
-# Rows that are enough to choose by, and the trials that hold out so many of few.
+# Enough held-out rows for a choice, and the most trials to reach this number.
 ENOUGH, MOST_TRIALS = 200, 5
 
 
 def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> list[SentencePair]:
-    """Return the STS pairs to select checkpoints by, [] where the folder has no STS training file.
+    """Return the STS pairs for checkpoint selection, [] if the folder has no STS training file.
 
     CS224N reshuffled all of STS-Benchmark, so the official dev set would leak labels of its dev and
     test files. The official-dev rows inside its *train* file (1,031) are safe. In a file without
     official rows, the first thousand training pairs are used.
 
-    `pairs` are those of the STS training file, where they have been read.
+    `pairs` are those of the STS training file, if already read.
     """
     if pairs is None:
         path = split_file(folder, TASKS["sts"], "train")
@@ -33,10 +33,10 @@ def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> li
 
 
 def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: bool) -> np.ndarray:
-    """Return which `count` examples a head with few labels is trained on, (count,) in order.
+    """Return the rows of `count` examples to train a head on few labels, (count,) in order.
 
-    Random by the seed, and nested: the rows of a smaller count are among those of a larger one. Of
-    `classes`, every count holds the same shares, up to rounding; scores are drawn as they come.
+    They are random by the seed, and nested: a larger count includes the rows of a smaller one. With
+    `classes`, every count has the same class shares, up to rounding.
     """
     order = np.random.default_rng([seed, len(examples)]).permutation(len(examples))
     if classes:
@@ -50,7 +50,7 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
     return np.sort(order[:count])
 
 
-Parts = tuple[np.ndarray, np.ndarray]  # rows to fit on and rows to choose by, (n,) and (m,)
+Parts = tuple[np.ndarray, np.ndarray]  # rows to fit on and held-out rows, (n,) and (m,)
 
 
 def parts_of(
@@ -62,23 +62,23 @@ def parts_of(
 ) -> list[Parts]:
     """Return, for each trial, the rows of train to fit it on and the rows to score it on.
 
-    To score on: a fifth, at most 1,000, drawn in whole groups of examples that texts tie together.
-    It shares no text with the rest, nor with what is `scored` in the end (dev and test); a group
-    that has no room any more stays with the rest. A fifth of a few hundred rows is too few to
-    choose well by: further trials hold out others, up to five in all, until ENOUGH rows choose
-    together. [] if there are fewer than 20 such rows.
+    A fifth of the rows, at most 1,000, is held out, in whole groups of examples with shared texts.
+    It shares no text with the rest, or with the `scored` examples (dev and test); a group that does
+    not fit any more stays in the rest. A fifth of a few hundred rows is too few for a good choice.
+    So further trials hold out other rows, up to five in total, until ENOUGH rows are held out. []
+    if there are fewer than 20 such rows.
 
     Args:
         examples: train.
         scored: dev and test.
         seed: of the draw.
-        classes: whether the labels are classes, of which `most` rows keep the shares.
-        most: rows to fit on, where all of the rest would take too long.
+        classes: whether the labels are classes, whose shares are kept in `most` rows.
+        most: rows to fit on, if all of the rest would take too long.
     """
     groups, seen = groups_by_text(examples), Seen()
     seen.add_examples(scored)
     sizes = np.bincount(groups)
-    closed = np.zeros(len(sizes), bool)  # groups with a text that is scored in the end
+    closed = np.zeros(len(sizes), bool)  # groups with a text of dev or test
     closed[groups[overlap(examples, seen).shared]] = True
     order = np.random.default_rng([seed, len(examples)]).permutation(len(sizes))
     parts: list[Parts] = []
@@ -92,7 +92,7 @@ def parts_of(
         chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
         if len(chosen_by) < FEWEST_TO_CHOOSE:
             break
-        closed |= held_out  # each row chooses once
+        closed |= held_out  # each row is held out once
         if most is not None and most < len(others):
             rest = [examples[row] for row in others.tolist()]
             others = others[nested_rows(rest, most, seed, classes)]

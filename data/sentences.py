@@ -1,7 +1,7 @@
 """Sentences to learn from: read one per line, and split from running text.
 
-`python -m data.sentences FILE --out TXT` splits; the blank lines that it leaves between documents
-are for `--positive next`.
+`python -m data.sentences FILE --out TXT` splits text. It keeps blank lines between documents for
+`--positive next`.
 """
 
 import re
@@ -32,8 +32,8 @@ END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]”’])){NOT_AFTER}\s+(?=["'
 def iter_sentences(path: PathLike) -> Iterator[str]:
     """Yield the sentences of a file with one per line, stripped; empty lines are skipped.
 
-    JSON lines, and tables with a header, are read by their column of texts: see `open_texts`.
-    Streams: a million lines cost no more memory than one.
+    JSON lines, and tables with a header, are read by their column of texts: see `open_texts`. The
+    file is streamed, so memory does not grow with it.
     """
     return filter(None, iter_documents(path))
 
@@ -50,7 +50,7 @@ def iter_documents(path: PathLike) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     files: tuple[Path, ...] = option(
         help="text files in UTF-8; .xz, .gz and .bz2 are read directly",
@@ -62,7 +62,7 @@ class Options:
 
 
 def sentences(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the sentences of paragraphs, and one "" between documents, however many lines were."""
+    """Yield the sentences of paragraphs, and one "" between documents."""
     between = begun = False
     for line in lines:
         if not line:
@@ -75,9 +75,9 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def write_sentences(options: Options) -> None:
-    """Write the sentences of all files, and say how many there are."""
+    """Write the sentences of all files, and print their number."""
     check_outputs([options.out], options.files)
-    # Paragraphs, and "" behind each file, whose end is that of a document, too.
+    # Paragraphs, and "" after each file, since its end is also the end of a document.
     files = (chain(numbered_lines(path), [(0, "")]) for path in options.files)
     lines = (line.strip() for file in files for _, line in file)
     count, documents = 0, 1

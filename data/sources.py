@@ -1,4 +1,4 @@
-"""The public files for `data.download`: where they are and, where known, size and SHA-256."""
+"""The public files for `data.download`: addresses and, if known, size and SHA-256."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,9 @@ class RemoteFile:
 
     Attributes:
         name: of the file.
-        url: where it is, in one version for good (its commit) unless it is on the hub.
-        size: in bytes, None where not known.
-        sha256: in hex digits, None where not known.
+        url: the address of a fixed version (its commit), unless it is on the hub.
+        size: in bytes, None if unknown.
+        sha256: in hex digits, None if unknown.
         members: folders that are unpacked, of an archive.
         hub: the data set's repository on the Hugging Face hub, if it is there.
     """
@@ -87,5 +87,5 @@ SOURCES: dict[str, list[RemoteFile]] = {
 
 
 def file_of(source: str) -> str:
-    """Return the name of a training source's file: a data set of SOURCES, or a file of its own."""
+    """Return the file name of a training source: a data set of SOURCES, or another file."""
     return SOURCES[source][0].name if source in SOURCES else source

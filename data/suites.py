@@ -1,7 +1,7 @@
-"""The evaluation suites: which sets there are, how their files are named, how they are read.
+"""The sets of the evaluation suites, the names of their files, and their readers.
 
 Each set is one record. Files are found by name anywhere in a folder, so SentEval's tree, a flat
-folder and the bundled data set are read alike.
+folder and the bundled data set all work.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ from data.tasks import SPLITS, Splits, read_quora
 T = TypeVar("T")
 Subsets = dict[str, list[SentencePair]]
 
-# What writes the files when a folder is appended.
+# Command that writes the files when a folder is appended.
 CS224N = "python -m data.download cs224n --out"
 STS = "python -m data.download sts --out"
 TRANSFER = "python -m data.download transfer --out"
@@ -40,12 +40,12 @@ BUNDLED = "python -m data.synthetic --out"
 
 @dataclass(frozen=True)
 class EvaluationSet(Generic[T]):
-    """One set: the files that it consists of, and how they are read.
+    """One set: its files and their reader.
 
     Attributes:
         files: the files, or the folder, to look for; "a or b" has two names.
         read: from their paths to T: pairs by subset (STS), splits, or pairs.
-        command: what writes the files, "" where there is no such thing.
+        command: the command that writes the files, "" for none.
     """
 
     files: tuple[str, ...]
@@ -77,7 +77,7 @@ def _one_part(part: str, read: Callable[[Path], list[SentencePair]]) -> Callable
     return lambda *paths: {part: [pair for path in paths for pair in read(path)]}
 
 
-# The dev parts are sets of their own, so that nobody takes their numbers for those of test.
+# The dev parts are separate sets, so their scores are not confused with those of test.
 STS_SETS: dict[str, EvaluationSet[Subsets]] = {
     **{name: _year(f"{name}-en-test", name, subsets, STS) for name, subsets in SEMEVAL.items()},
     "STSBenchmark": EvaluationSet(
@@ -108,7 +108,7 @@ def _folds(positive: Path, negative: Path) -> Splits:
 
 
 def _parts(read: Callable[[Path], list[Any]]) -> Callable[..., Splits]:
-    """Return a reader of train, dev (where there is one) and test from a file each."""
+    """Return a reader of train, dev (if any) and test from a file each."""
 
     def splits(*paths: Path) -> Splits:
         train, *dev, test = map(read, paths)
@@ -118,7 +118,7 @@ def _parts(read: Callable[[Path], list[Any]]) -> Callable[..., Splits]:
 
 
 def _mrpc_classes(path: Path) -> list[SentencePair]:
-    """Return paraphrases with the whole numbers 1 and 0 as labels, as classifiers take them."""
+    """Return paraphrases with integer labels 1 and 0, for classifiers."""
     return [replace(pair, label=int(pair.label or 0)) for pair in read_mrpc(path)]
 
 
@@ -151,8 +151,8 @@ TRANSFER_SETS: dict[str, EvaluationSet[Splits]] = {
 
 PAIR_SETS: dict[str, EvaluationSet[Splits]] = {
     "MRPC": EvaluationSet(MRPC, _parts(read_mrpc), TRANSFER),
-    # Named by the task, as other data than Quora's may stand in files of these names. CS224N's
-    # test file has no labels: dev is what is scored.
+    # Named by the task, since files of these names may have other data than Quora's. CS224N's
+    # test file has no labels, so dev is scored.
     "para-dev": EvaluationSet(("quora-train.csv", "quora-dev.csv"), _parts(read_quora), CS224N),
     "synthetic-paraphrase": EvaluationSet(SYNTHETIC_PARAPHRASES, _parts(read_mrpc), BUNDLED),
 }
@@ -182,8 +182,8 @@ def read_sts_set(folder: PathLike, name: str) -> Subsets:
 def read_transfer_set(folder: PathLike, name: str) -> Splits:
     """Return a set of TRANSFER_SETS; labels are whole numbers from 0; errors as `read_sts_set`.
 
-    All rows are in `train` where the protocol is ten-fold cross-validation (MR, CR, SUBJ, MPQA);
-    `dev` is [] where none is published (TREC, MRPC).
+    All rows are in `train` if the protocol is ten-fold cross-validation (MR, CR, SUBJ, MPQA); `dev`
+    is [] if none is published (TREC, MRPC).
     """
     return _read(TRANSFER_SETS, folder, name)
 

@@ -1,7 +1,7 @@
 """Reads files of lines, fields and tables, compressed or not; errors name the file and the line.
 
-`open_table` reads what people have: any usual header, or none, and any usual separator.
-`plain_fields` reads published sets, whose columns are counted.
+`open_table` reads tables with any usual header, or none, and any usual separator.
+`plain_fields` reads published sets, whose columns have fixed positions.
 """
 
 import codecs
@@ -37,7 +37,7 @@ logger = logging.getLogger("data")
 
 PathLike = str | os.PathLike[str]
 
-# What files begin with that people take for tables of text.
+# First bytes of files that are not tables of text.
 NO_TEXT = {
     codecs.BOM_UTF16_LE: "text in UTF-16",
     codecs.BOM_UTF16_BE: "text in UTF-16",
@@ -56,7 +56,7 @@ DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
 def stored(path: Path) -> Path:
-    """Return a file's path, or that of its compressed form where only this is there."""
+    """Return a file's path, or that of its compressed form if only this exists."""
     packed = (path.with_name(path.name + ending) for ending in OPENERS)
     return path if os.path.lexists(path) else next(filter(os.path.isfile, packed), path)
 
@@ -67,7 +67,7 @@ def plain_name(path: Path) -> str:
 
 
 def content_digest(path: Path) -> str:
-    """Return the SHA-256 of what a file holds, the same whether it is compressed or not."""
+    """Return the SHA-256 of a file's uncompressed content."""
     try:
         with open_file(stored(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -79,8 +79,8 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
-    Each line is decoded by itself, so that a bad byte has a line number. A compressed file (.xz,
-    .gz, .bz2) is read as what it holds, and found by its name without that ending, too.
+    Each line is decoded separately, so an error has a line number. A compressed file (.xz, .gz,
+    .bz2) is decompressed, and is also found by its name without this extension.
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not in this encoding; a line
@@ -145,13 +145,13 @@ def plain_fields(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, fields without white space around them) of rows without quoting.
 
-    Published sets are written so: a quotation mark is a character like any other. Lines that are
-    empty are passed over, surplus fields are kept.
+    This is the format of published sets: quotation marks have no special meaning. Empty lines are
+    skipped, surplus fields are kept.
 
     Args:
         path: as in `numbered_lines`.
         fewest: fields of a row.
-        header: the first name of a line of column names, which copies of the file lack.
+        header: the first name in the line of column names, which some copies of the file lack.
         delimiter: between fields.
 
     Raises:
@@ -176,7 +176,7 @@ def plain_fields(
 
 # --- tables by their content
 
-SAMPLE = 100  # lines that say whether there is a header, and which column is which
+SAMPLE = 100  # lines that are used to detect the header and the columns
 DELIMITERS = ("\t", ",", ";", "|")
 JSON = "json"
 DO_NAME = "name the columns in the first line"
@@ -184,13 +184,13 @@ DO_NAME = "name the columns in the first line"
 
 @dataclass
 class Table:
-    """A table that is open: which column is where. Read its rows once.
+    """An open table with the positions of its columns. Its rows can be read once.
 
     Attributes:
         path: of the file, for messages.
         header: the names in the first line, or the keys of JSON lines; None without a header.
-        delimiter: a tab, a comma, a semicolon, a bar, "json", or "" where a line is a text.
-        places: {name of a wanted column: its position}; columns that are not there are missing.
+        delimiter: a tab, a comma, a semicolon, a bar, "json", or "" if a line is a text.
+        places: {name of a needed column: its position}; absent columns are left out.
     """
 
     path: PathLike
@@ -210,7 +210,7 @@ class Table:
 
     @property
     def others(self) -> list[str]:
-        """Return the names (or numbers) of the columns that nobody wanted."""
+        """Return the names (or numbers) of the columns that are not needed."""
         names = self.header or [str(place + 1) for place in range(self.width)]
         return [name for at, name in enumerate(names) if at not in self.places.values()]
 
@@ -218,7 +218,7 @@ class Table:
         """Yield (line number, {column: text}) of each row, streaming; texts are not stripped.
 
         Args:
-            ragged: let rows of another width through; missing columns are missing in the row.
+            ragged: accept rows of another width; missing columns are left out of the row.
 
         Raises:
             DataError: as `numbered_lines`; a row of another width, an open quote, no row at all;
@@ -226,7 +226,7 @@ class Table:
         """
         texts = {c.name: Contents() for c in self.columns if c.kind == "text"}
         texts = {name: contents for name, contents in texts.items() if name in self.places}
-        repeated: dict[str, tuple[int, int]] = {}  # what is told once: count, first line
+        repeated: dict[str, tuple[int, int]] = {}  # repeated warnings: count, first line
         empty = True
         for line, text in self._lines:
             if not text.strip(" \r\n") and self.delimiter:
@@ -316,23 +316,23 @@ def open_table(
     lines: Iterator[tuple[int, str]] | None = None,
     quotes: bool = True,
 ) -> Table:
-    """Open a table, whatever separates its fields, and say which column is which.
+    """Open a table with any separator, and find its columns.
 
-    Fields are separated by a tab, a comma, a semicolon or a bar, or lines are JSON objects: the
-    header decides. It is recognised by its names, in any case and order. Without a header, columns
-    are told by what they hold, where that leaves no doubt.
+    Fields are separated by a tab, a comma, a semicolon or a bar, or lines are JSON objects; the
+    header determines this. It is recognised by its names, in any case and order. Without a
+    header, columns are detected by their content, if that is unambiguous.
 
     Args:
         path: as in `numbered_lines`.
-        columns: what the reader wants, texts in their order.
-        named: the names (any case) or numbers (from 1) of the first columns of `columns`, as a
-            user gives them; they win.
-        remedy: how a user can say which column is which, for messages.
-        lines: what is read in place of the file, which is then only named in messages.
-        quotes: without, a quotation mark is a character like any other, as in published sets.
+        columns: the needed columns, texts in their order.
+        named: the user's names (any case) or numbers (from 1) of the first of `columns`; they take
+            precedence.
+        remedy: how a user can specify the columns, for messages.
+        lines: read instead of the file, which is then only named in messages.
+        quotes: if false, quotation marks have no special meaning, as in published sets.
 
     Raises:
-        DataError: as `numbered_lines`; an empty file; a column that is not found, or in doubt.
+        DataError: as `numbered_lines`; an empty file; a missing or ambiguous column.
     """
     lines = numbered_lines(path) if lines is None else lines
     sample, filled = _sample(path, lines)
@@ -382,14 +382,14 @@ def open_texts(
 ) -> Table:
     """Open a file of texts: one per line, or a table with a column of texts.
 
-    A line is a text, whatever it holds (`delimiter` is then ""; blank lines are rows, too), but
-    where all say otherwise: JSON objects, or a header which names a text column above rows of its
-    width. A first line that is nothing but such a name is a header.
+    Each line is a text (`delimiter` is then ""; blank lines are rows, too), unless all lines are
+    JSON objects, or a header names a text column and all rows have its width. A first line that
+    consists only of such a name is a header.
 
     Args:
         path, columns, lines: as of `open_table`.
-        tabs: lines without a header may all have the same number of tabs.
-        hint: what a message about such lines ends with.
+        tabs: allow lines without a header that all have the same number of tabs.
+        hint: end of the message about such lines.
 
     Raises:
         DataError: as `open_table`; every line has the same number of tabs, and no header.
@@ -435,7 +435,7 @@ def _is_object(text: str) -> bool:
 def _sample(
     path: PathLike, lines: Iterator[tuple[int, str]]
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return the first lines as they are, and those of them that are not blank, without ends."""
+    """Return the first lines unchanged, and those that are not blank without line ends."""
     sample, filled = [], []
     for number, text in lines:
         sample.append((number, text))
@@ -451,7 +451,7 @@ def _sample(
 def _best_header(
     first: str, columns: Sequence[Column], named: Sequence[str]
 ) -> tuple[tuple[str, ...], str, dict[str, int], bool]:
-    """Return the names in a first line, the delimiter, which is where, whether any is known."""
+    """Return the names in a first line, delimiter, positions, and whether any name is known."""
     best: tuple[tuple[str, ...], str, dict[str, int], bool] = ((), "\t", {}, False)
     most = 0
     for mark in DELIMITERS:
@@ -464,7 +464,7 @@ def _best_header(
 
 
 def _numbered(width: int, columns: Sequence[Column], named: Sequence[str]) -> dict[str, int]:
-    """Return where columns are that the user counted from 1."""
+    """Return the positions of columns that the user gave as numbers from 1."""
     if not all(name.isdecimal() and 0 < int(name) <= width for name in named):
         return {}
     return {c.name: int(name) - 1 for c, name in zip(columns, named, strict=False)}
@@ -478,7 +478,7 @@ def _without_header(
     remedy: str,
     lines: Iterator[tuple[int, str]],
 ) -> Table:
-    """Return the table whose columns are told by what they hold."""
+    """Return a table without a header; its columns are detected by their content."""
     width = len(split_header(filled[0][1], mark))
     rows = [split_header(text, mark, width) for _, text in filled]
     places = by_content(columns, [row for row in rows if len(row) == width]) or {}
@@ -494,7 +494,7 @@ def _without_header(
 
 
 def _sample_rows(filled: Sequence[tuple[int, str]]) -> tuple[str, list[list[str]]]:
-    """Return the delimiter that cuts most lines as it cuts the first, and the rows."""
+    """Return the delimiter that gives most lines the width of the first, and the rows."""
     best: tuple[float, str, list[list[str]]] = (-1.0, "\t", [])
     for mark in DELIMITERS:
         width = len(split_header(filled[0][1], mark))
@@ -508,7 +508,7 @@ def _sample_rows(filled: Sequence[tuple[int, str]]) -> tuple[str, list[list[str]
 def _matched(
     header: Sequence[str], columns: Sequence[Column], named: Sequence[str]
 ) -> tuple[dict[str, int], list[str]]:
-    """Return as `match` does; names that the user gives win."""
+    """Return the result of `match`; names given by the user take precedence."""
     names = [plain(name) for name in header]
     given: dict[str, int] = {}
     for column, name in zip(columns, named, strict=False):
@@ -519,7 +519,7 @@ def _matched(
         else:
             return {}, []
     if named and all(map(str.isdecimal, named)):
-        return {}, []  # whether there is a header is to be seen
+        return {}, []  # a header is detected later
     rest = [column for column in columns if column.name not in given]
     matched, doubts = match(header, rest)
     free = {name: at for name, at in matched.items() if at not in given.values()}
@@ -551,7 +551,7 @@ def _places(
 
 
 def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> None:
-    """Refuse a name that two columns have, and a column that the user names twice."""
+    """Refuse a name of two columns, and a column that the user names twice."""
     names = [plain(name) for name in header]
     used = list(places.values()) if header else []
     twice = [header[at] for at in used if names[at] and names.count(names[at]) > 1]
@@ -595,9 +595,9 @@ def _nul(where: str) -> DataError:
 def split_line(where: str, text: str, delimiter: str, width: int) -> list[str]:
     """Return the fields of a line that belongs to a table of `width` columns.
 
-    Csv's rules for quotation marks hold where they give this width. Where a quote does not close
-    on its line, or they give another width and the delimiter by itself gives this one, quotation
-    marks are characters like any other. A comma cannot be told from one in an open quote.
+    The csv module's rules for quotation marks are used if they give this width. If a quote does not
+    close on its line, or if only splitting at every delimiter gives this width, quotation marks
+    have no special meaning. Only tab-separated lines may have an unclosed quote.
     """
     text = text.rstrip("\r\n")
     plain_fields = text.split(delimiter)
@@ -623,7 +623,7 @@ def split_header(text: str, delimiter: str, width: int = 0) -> list[str]:
 
 
 def _quoted_fields(where: str, text: str, delimiter: str) -> list[str]:
-    # Inside an open quote csv asks for the line below.
+    # Inside an open quote the csv module requests the next line.
     reader = csv.reader([text, ""], delimiter=delimiter)
     try:
         fields = next(reader)
@@ -663,7 +663,7 @@ def _no_json_lines(where: str) -> DataError:
 
 
 def _is_nested(value: Any) -> bool:
-    """Return whether a value holds rows or columns, as where one object is a whole table."""
+    """Return whether a value holds rows or columns, as in an object that is a whole table."""
     return isinstance(value, dict) or (
         isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
     )
@@ -719,24 +719,24 @@ def _names(columns: Sequence[str]) -> str:
 
 
 def counted(lines: Sequence[int], what: str) -> str:
-    """Return how many rows have a fault and where the first is: `2 row(s) ... (first: line 7)`."""
+    """Return the number of faulty rows and the first line: `2 row(s) ... (first: line 7)`."""
     return f"{len(lines)} row(s) {what} (first: line {lines[0]})"
 
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-# Python's float also reads 1_0, digits of every script, nan and infinity.
+# Python's float also accepts 1_0, digits of every script, nan and infinity.
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def number(text: str | None) -> float | None:
-    """Return the finite number that a field spells as a plain decimal (3, -0.5, 1e-3), or None."""
-    spelled = (text or "").strip(string.whitespace)  # which float strips of ASCII, and no more
+    """Return a plain decimal (3, -0.5, 1e-3) as a finite number, or None."""
+    spelled = (text or "").strip(string.whitespace)  # the ASCII white space that float strips
     value = float(spelled) if DECIMAL.fullmatch(spelled) else math.inf
     return value if math.isfinite(value) else None
 
 
 def choice(where: str, text: str, labels: Sequence[str]) -> int:
-    """Return which of the labels a field holds."""
+    """Return the index in `labels` of the label in a field."""
     if text not in labels:
         expected = ", ".join(labels)
         raise DataError(f"{where}: label is {text[:40]!r}, expected one of {expected}; correct it")
@@ -744,7 +744,7 @@ def choice(where: str, text: str, labels: Sequence[str]) -> int:
 
 
 def score(where: str, text: str, column: str = "score") -> float:
-    """Return a similarity from 0 to 5; `column` is what a message calls it."""
+    """Return a similarity from 0 to 5; `column` is its name in messages."""
     value = number(text)
     if value is None or not 0 <= value <= 5:
         raise DataError(

@@ -1,11 +1,11 @@
-"""The tasks: how CS224N's files are read, and all that the project knows of each task.
+"""The tasks: a record of each task, and readers of CS224N's files.
 
-The three tasks of the course have files and scales of their own; `data.pairs` reads other files,
-whose labels say which of the three tasks of OWN they are for.
+The three tasks of the course have fixed files and scales. `data.pairs` reads other files, whose
+labels determine which of the three tasks of OWN they are for.
 
-The course's files are tab-separated although named .csv, and quoted by csv's default rules: its
-starter code reads them with `csv.DictReader(file, delimiter="\\t")`. These readers read the same,
-and other people's tables, too: see `data.tables.open_table`.
+The course's files are named .csv but tab-separated, and quoted by csv's default rules: its starter
+code reads them with `csv.DictReader(file, delimiter="\\t")`. These readers read the same rows, and
+also other tables: see `data.tables.open_table`.
 """
 
 import logging
@@ -33,7 +33,7 @@ OFFICIAL_DEV_ROWS = range(5749, 7249)
 ID_COLUMN = Column("id", ID, required=False, kind="id")
 PHENOMENON = Column("phenomenon", required=False, kind="other")
 OFFICIAL_ROW = Column("", required=False, kind="other")  # as pandas writes its index
-# Labels that are written as words.
+# Labels written as words.
 SENTIMENTS = {
     2: ("negative", "positive"),
     5: ("very negative", "negative", "neutral", "positive", "very positive"),
@@ -43,7 +43,7 @@ SENTIMENTS = {
 def _columns(
     texts: Sequence[Column], label: str, labelled: bool | None, *others: Column
 ) -> list[Column]:
-    """Return the columns of a task; `labelled` is None where a file may have labels."""
+    """Return the columns of a task; `labelled` is None if labels are optional."""
     labels = [Column(label, LABEL, required=bool(labelled), kind="label")]
     return [*texts, *(labels if labelled is not False else []), ID_COLUMN, PHENOMENON, *others]
 
@@ -144,7 +144,7 @@ def read_sts(path: PathLike, labelled: bool | None = True) -> list[SentencePair]
 
 
 def _number_of(where: str, column: str, text: str, words: Mapping[str, float]) -> float | None:
-    """Return the number of a label, which may be a word; None where it is neither."""
+    """Return the number of a label, which may be a word; None for other text."""
     value = number(text)
     if value is not None:
         return value
@@ -159,10 +159,10 @@ def _number_of(where: str, column: str, text: str, words: Mapping[str, float]) -
 def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
     """Return the pairs that belong to the official STS-Benchmark dev set.
 
-    SimCSE checkpoints are selected on the official-dev rows inside CS224N's *train* file, so that
-    selection never peeks at pairs that are scored later.
+    SimCSE checkpoints are selected on the official-dev rows inside CS224N's *train* file, so
+    selection never uses pairs that are scored later.
 
-    A first column that only counts the rows of this file, as pandas writes it, does not hold
+    A first column that only numbers the rows of this file, as written by pandas, does not hold
     official rows.
     """
     if [pair.row for pair in pairs] == list(range(len(pairs))):
@@ -183,7 +183,7 @@ def _sentence_pair(
 
 
 def _row_id(where: str, row: Mapping[str, str], line: int) -> str:
-    """Return the id of a row, in lower case as in the course's code; without one, the line."""
+    """Return the id of a row in lower case, as in the course's code; else the line number."""
     id = row.get("id", str(line)).strip().lower()
     if "," in id or "\t" in id or len(id.splitlines()) > 1:
         raise DataError(
@@ -201,23 +201,23 @@ OF_FILE = ("about", "texts", "label", "lowest", "largest", "words")
 
 @dataclass(frozen=True)
 class Task:
-    """All that the rest of the project asks about a task; a new one is one record and one reader.
+    """The record of a task; a new task needs one record and one reader.
 
     Attributes:
         name: as on the command line.
         about: a short description.
-        files: the names of the train, dev and test file at CS224N, as this project writes them.
+        files: CS224N's names of the train, dev and test file, which this project also writes.
         texts: the columns with the texts, one or two.
         label: the column with the label.
         label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
         largest: labels go from `lowest` to this.
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
-        prediction_header: of prediction files, with the spelling of the course's.
+        prediction_header: of prediction files, with the course's spelling.
         read: the reader, (path, labelled=True) -> list of examples; with None, labels are
-            read where there are some.
+            optional.
         lowest: the smallest label.
-        words: how a file spells the labels 0, 1, ..., in order; () where they are numbers.
-        elsewhere: what the names of data and of predictions begin with in other courses.
+        words: a file's words for the labels 0, 1, ..., in order; () if they are numbers.
+        elsewhere: prefixes of the names of data and prediction files in other courses.
     """
 
     name: str
@@ -249,7 +249,7 @@ class Task:
 
     @property
     def main_metric(self) -> str:
-        """Return what checkpoints are selected by and comparisons are made in."""
+        """Return the metric for checkpoint selection and comparisons."""
         return self.metrics[0]
 
     @property
@@ -267,11 +267,11 @@ class Task:
 
     @property
     def of_file(self) -> dict[str, Any]:
-        """Return what differs from file to file: names of columns, scale and words."""
+        """Return the properties that differ between files: names of columns, scale and words."""
         return {name: getattr(self, name) for name in OF_FILE}
 
     def spelled(self, prediction: float) -> str:
-        """Return a class, or 0 or 1, as the file spells it."""
+        """Return a class, or 0 or 1, in the file's spelling."""
         return self.words[int(prediction)] if self.words else str(int(prediction))
 
 
@@ -321,7 +321,7 @@ _COURSE = (
         elsewhere=("sts-similarity",),
     ),
 )
-# Of other files: `data.pairs` puts names, scale and words of a file into the record.
+# For other files: `data.pairs` puts names, scale and words of a file into the record.
 _OWN = (
     Task(
         name="paraphrase",
@@ -379,7 +379,7 @@ class Splits:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of all rows, and of what their file calls things."""
+        """Return the SHA-256 of all rows, and of the names, scale and words of their file."""
         rows: list[Any] = [asdict(row) for row in (*self.train, *self.dev, *self.test)]
         return digest(rows if self.task is None else [*rows, self.task.of_file])
 
@@ -387,8 +387,8 @@ class Splits:
 def read_task(folder: PathLike, name: str) -> Splits:
     """Return train, dev and test of a task of COURSE from a folder of its files.
 
-    The test part is [] if its file is absent; its labels are read if it has any.
-    A file named `-test.csv` stands in for an absent `-test-student.csv`.
+    The test part is [] if its file is missing; its labels are read if it has any.
+    A file named `-test.csv` replaces a missing `-test-student.csv`.
     """
     if name not in COURSE:
         raise DataError(f"task {name!r} is unknown; choose one of {', '.join(COURSE)}")
@@ -396,7 +396,7 @@ def read_task(folder: PathLike, name: str) -> Splits:
     train, dev, test = (split_file(folder, task, split) for split in SPLITS)
     if missing := " and ".join(file.name for file in (train, dev) if not file.exists()):
         problem = "not found" if Path(folder).is_dir() else "there is no such folder"
-        for below in sorted(Path(folder).glob("*/")):  # as a repository has them in `data`
+        for below in sorted(Path(folder).glob("*/")):  # such as `data` in a repository
             if lexists(split_file(below, task, "train")):
                 raise DataError(
                     f"looked for {missing} in {Path(folder)}: files of {name} are in {below}; give "
@@ -407,7 +407,7 @@ def read_task(folder: PathLike, name: str) -> Splits:
             "table of any name with --pairs FILE (the course's data: --data cs224n)"
         )
     scored: list[Any] = []
-    if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
+    if lexists(test):  # the reader reports a broken link, which is not a missing file
         scored = task.read(test, labelled=None if _has_labels(test, task) else False)
     splits = Splits(task.read(train), task.read(dev), scored)
     for path, examples in ((dev, splits.dev), (test, splits.test)):
@@ -419,14 +419,14 @@ def read_task(folder: PathLike, name: str) -> Splits:
 
 
 def _has_labels(path: Path, task: Task) -> bool:
-    """Return whether any row of a test file has a label; in some files all are empty, or -1."""
+    """Return whether a row of a test file has a label; in some files all are empty or -1."""
     columns = (*task.columns[:-1], replace(task.columns[-1], required=False))
     try:
         table = open_table(path, columns)
         for _, row in table.rows(ragged=True):
             if row.get(task.label, "").strip().casefold() not in {*NO_LABEL, UNKNOWN}:
                 return True
-    except DataError:  # the reader of the task says what is wrong
+    except DataError:  # the reader of the task reports the error
         return True
     if task.label in table.places:
         logger.warning("%s: no row has a label; read as a file without labels", path)
@@ -434,7 +434,7 @@ def _has_labels(path: Path, task: Task) -> bool:
 
 
 def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:
-    """Refuse rows with the same id where predictions, which are written by id, need another."""
+    """Refuse rows with equal ids, since predictions are written by id."""
     ids = [example.id for example in examples]
     if len(set(ids)) == len(ids):
         return
@@ -450,7 +450,7 @@ def _refuse_repeated_ids(path: Path, examples: Sequence[Any]) -> None:
 
 
 def _note_equal_labels(task: Task, dev: Path, examples: Sequence[Any]) -> None:
-    """Warn where all labels are equal, which leaves nothing to score."""
+    """Warn if all labels are equal, so that metrics are meaningless."""
     labels = {example.label for example in examples}
     if len(labels) == 1 and len(examples) > 1:
         undefined = (
@@ -469,7 +469,7 @@ def _note_equal_labels(task: Task, dev: Path, examples: Sequence[Any]) -> None:
 
 
 def _note_scales(train: Path, dev: Path, splits: Splits) -> None:
-    """Warn where labels use a scale from 0 to 1, in both files or in one of them."""
+    """Warn if labels use a scale from 0 to 1, in one or both files."""
     largest = {
         path: max(pair.label for pair in pairs)
         for path, pairs in ((train, splits.train), (dev, splits.dev))
@@ -498,10 +498,10 @@ def tasks_in(folder: PathLike) -> tuple[str, ...]:
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:
-    """Return the file of train, dev or test, which need not be there.
+    """Return the path of the train, dev or test file, which may not exist.
 
-    All three have the names of one course: the one with most files there, of equals the first.
-    A file named `-test.csv` stands in for an absent `-test-student.csv`.
+    All three have the names of one course: the one with the most existing files, else the first.
+    A file named `-test.csv` replaces a missing `-test-student.csv`.
     """
     choices = [_choices(folder, naming) for naming in task.namings]
     best = max(choices, key=lambda files: sum(any(map(lexists, paths)) for paths in files))
@@ -510,9 +510,9 @@ def split_file(folder: PathLike, task: Task, split: str) -> Path:
 
 
 def files_in_doubt(folder: PathLike, task: Task) -> str:
-    """Return which files are read and which are not, "" where a folder leaves no choice.
+    """Return a note on the files that are read and those that are not, "" without a choice.
 
-    It may have the names of several courses, or a labelled `-test.csv` beside `-test-student.csv`.
+    A folder may have files of several courses, or both `-test.csv` and `-test-student.csv`.
     """
     used = [path for split in SPLITS if lexists(path := split_file(folder, task, split))]
     there = [
@@ -528,6 +528,6 @@ def files_in_doubt(folder: PathLike, task: Task) -> str:
 
 
 def _choices(folder: PathLike, naming: Sequence[str]) -> list[list[Path]]:
-    """Return, of train, dev and test, the files that a course's name may mean, the best first."""
+    """Return the possible file names of train, dev and test for a course, the best first."""
     names = [dict.fromkeys([name, name.replace("-test-student", "-test")]) for name in naming]
     return [[stored(Path(folder) / name) for name in of_split] for of_split in names]

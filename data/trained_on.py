@@ -1,4 +1,4 @@
-"""Files that something was trained on, whatever their format, for the leak audit."""
+"""Read training files in any format, for the leak audit."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +14,11 @@ from data.triplets import COLUMNS
 
 
 def note_file(path: Path, seen: Seen) -> None:
-    """Note the texts, and the pairs, of a training file in `seen`.
+    """Add the texts and pairs of a training file to `seen`.
 
-    Its first line tells the formats of published sets without a header: STS-Benchmark, its Chinese
-    translation, SICK, MRPC, TREC. A file of digests is told by its name. Any other file is a table
-    of pairs or triplets, whatever its columns are called; or one of texts; or has a text per line.
+    Published sets without a header are recognised by their first line: STS-Benchmark, its Chinese
+    translation, SICK, MRPC, TREC. A file of digests is recognised by its name. Any other file is a
+    table of pairs or triplets with any column names, a table of texts, or has a text per line.
     """
     if path.name.endswith(DIGESTS):
         seen.add_digests(path)
@@ -32,7 +32,7 @@ def note_file(path: Path, seen: Seen) -> None:
         table = open_table(path, COLUMNS)
     except DataError:
         table = None
-    # Without a header, commas separate nothing, but in a file that is named so.
+    # Without a header, commas are separators only in files with such a name.
     if table and (table.header or table.delimiter == "\t" or plain_name(path).endswith(".csv")):
         seen.add_pairs(_pairs(table))
     else:
@@ -43,7 +43,7 @@ def _pairs(table: Table) -> Iterator[tuple[str, str]]:
     """Yield the first text of each row with each of the others."""
     for _, row in table.rows(ragged=True):
         first, *others = (row.get(column.name, "") for column in COLUMNS[:3])
-        # A row that lacks a text was not trained on either.
+        # Rows without a text were not used in training.
         yield from ((first, other) for other in others if first and other)
 
 
@@ -65,7 +65,7 @@ def _is_trec(fields: list[str]) -> bool:
     return re.match(rf"({'|'.join(TYPES)}):\w+ ", fields[0]) is not None
 
 
-# What the fields of the first line tell, and how such a file is read.
+# Tests of the fields of the first line, and the readers of such files.
 FORMATS: tuple[tuple[Callable[[list[str]], bool], Callable[[Path], Iterable[Any]]], ...] = (
     (_is_stsbenchmark, read_stsbenchmark),
     (_is_mrpc, read_mrpc),

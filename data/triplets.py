@@ -1,7 +1,7 @@
-"""SimCSE's triplets: its training files are read, and made of other labelled sets.
+"""Read SimCSE's triplets, and make them from other labelled sets.
 
-`python -m data.triplets nli FILE --out CSV` makes one. Which data make good positives is Gao et al.
-2021, table 4.
+`python -m data.triplets nli FILE --out CSV` writes a file. Gao et al. 2021, table 4, compare data
+sets as sources of positives.
 """
 
 import csv
@@ -55,14 +55,14 @@ COLUMNS = (
 def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     """Yield the triplets of a table or of JSON lines: anchor, positive and perhaps hard negative.
 
-    Published files call their columns by many names (`sent0,sent1,hard_neg`,
-    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or have no header. JSON lists of
-    several positives make a triplet of each: with its own hard negative where there are as many,
-    else with the first.
+    Published files have various column names (`sent0,sent1,hard_neg`,
+    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or no header. A JSON list of several
+    positives gives a triplet for each, with the hard negative at the same position if there are
+    equally many, else with the first.
 
     Raises:
-        DataError: as `open_table`; another column than ids, which may be labels: a pair that is
-            none of the same meaning would become a positive.
+        DataError: as `open_table`; a further column that is not ids. It may hold labels, and pairs
+            with different meanings would become positives.
     """
     table = open_table(path, COLUMNS, remedy="name the columns anchor, positive and hard_neg")
     if others := [name for name in table.others if plain(name) not in map(plain, ("", *ID))]:
@@ -81,13 +81,13 @@ def iter_triplets(path: PathLike) -> Iterator[Triplet]:
         yield Triplet(*texts.values())
 
 
-# --- other labelled sets, in the forms that they come in
+# --- other labelled sets, in their published formats
 
 QUESTION_LABELS = ("duplicate", "different")
 
 
 class Related(NamedTuple):
-    """Two texts, and a word for how they are related."""
+    """Two texts, and the name of their relation."""
 
     text: str
     other: str
@@ -135,7 +135,7 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
 def iter_pairs(path: PathLike) -> Iterator[Related]:
     """Yield the pairs of a table or of JSON lines, with a header or without.
 
-    Other columns are passed over; labels too, with a warning where they do not say yes.
+    Other columns are ignored; labels too, with a warning if they do not mean yes.
     """
     label = Column("label", LABEL, required=False, kind="label")
     denied: list[int] = []  # line numbers
@@ -173,10 +173,10 @@ def iter_captions(path: PathLike) -> Iterator[Related]:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of file.
+    """A file format.
 
-    `labels` are the words of its relations, the positives' first; `mutual` says that a relation
-    holds both ways, as between questions.
+    `labels` are the names of its relations, positives first; `mutual` relations are symmetric, as
+    between questions.
     """
 
     help: str
@@ -199,7 +199,7 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     form: str = option(
         help="; ".join(f"{name}: {form.help}" for name, form in FORMS.items()),
@@ -236,11 +236,11 @@ def triplets(
     draw: Random,
     mutual: bool = False,
 ) -> list[Triplet]:
-    """Return a triplet for each row with a label of `positive`, in order; its first text: anchor.
+    """Return a triplet for each row with a label in `positive`, in order; anchors are first texts.
 
-    With labels of `hard_negatives`, a positive gets one of its anchor's, drawn, or is left out
-    where there is none. `mutual` relations hold both ways: each text has the other as its hard
-    negative, and a positive is turned round where only its second text has one.
+    With `hard_negatives`, each positive gets a random hard negative of its anchor, or is left out
+    if there is none. `mutual` relations are symmetric: each text is a hard negative of the other,
+    and a positive is reversed if only its second text has one.
     """
     positives: list[Related] = []
     against: dict[str, list[str]] = {}  # anchor -> hard negatives
@@ -263,13 +263,13 @@ def triplets(
 
 
 def sample(all_triplets: Sequence[Triplet], limit: int | None, seed: int) -> list[Triplet]:
-    """Return `limit` of them at random in their order; a larger limit keeps these and more."""
+    """Return `limit` random triplets in order; a larger limit includes those of a smaller one."""
     order = Random(seed).sample(range(len(all_triplets)), len(all_triplets))
     return [all_triplets[place] for place in sorted(order[:limit])]
 
 
 def write_triplets(options: Options) -> None:
-    """Write the file that the options ask for, and say how many triplets it holds."""
+    """Write the triplet file of the options, and print the number of triplets."""
     form = FORMS[options.form]
     positive = options.positive or form.labels[:1]
     for label in (*positive, *options.hard_negatives):
