@@ -1,4 +1,4 @@
-"""The encoders of the command line: of an index, and of a run's head that reads pairs."""
+"""The encoders of the command line: the encoder of an index, and a run's head for re-ranking."""
 
 import copy
 import sys
@@ -21,7 +21,7 @@ def open_encoder(name: str, pooling: str | None, device: str, precision: str) ->
 
 
 def identity(encoder: SentenceEncoder) -> str:
-    """Return a SHA-256 of what decides the embeddings, rounding left aside.
+    """Return a SHA-256 of everything that determines the embeddings, except rounding.
 
     So an index that was made on a GPU can be queried on a CPU, and in another precision.
     """
@@ -39,13 +39,13 @@ def open_cross_encoder(
     """Return the cross-encoder, or late interaction, of a run folder or of one file in its heads/.
 
     Args:
-        run: of a folder, the best on dev is taken, and its name is printed on stderr.
+        run: for a folder, the best head on dev is used, and its name is printed on stderr.
         device, precision: as `load_head` takes them.
         cell: the name of a cell of the run, or of a task.
 
     Raises:
         DataError: no such folder, file or cell, or none that re-ranks.
-        CheckpointError: the head or the encoder under it is damaged or gone.
+        CheckpointError: the head or its encoder is damaged or missing.
     """
     if run.is_file():
         if cell:
@@ -62,7 +62,7 @@ def open_cross_encoder(
 
 
 def _why_not(path: Path) -> str:
-    """Return why a head does not re-rank, "" if it does."""
+    """Return why a head cannot re-rank, "" if it can."""
     task, reader, _ = read_head(path)
     if task.label_kind == "classes":
         return "predicts classes, which have no order to rank by"

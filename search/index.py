@@ -1,11 +1,11 @@
-"""An index: texts with their vectors, in a folder that can grow.
+"""An index: texts with their vectors, in a folder that can be extended.
 
     INDEX/meta.json            the encoder, the parts in order, their counts
     INDEX/parts/NUMBER-KEY/    16,384 texts, of the last part fewer: vectors.npy, texts.tsv and
                                offsets.npy, kept by `runtime.store`
 
-meta.json is written last: a query sees the index before a command or after it, and an interrupted
-command finds the parts that it had finished.
+meta.json is written last: a query reads the index from before or after a command, and an
+interrupted command is continued from the parts that it had finished.
 Legend: N texts, n of a part, H dimensions of an embedding.
 """
 
@@ -41,10 +41,10 @@ from runtime.store import FORMATS, Work, kept
 from search.encoders import identity, open_encoder
 from search.options import IndexOptions
 
-# Texts of a part: what an interruption costs at most, and the rows of a matrix product.
+# Texts of a part: the most that an interruption can cost, and the rows of a matrix product.
 PART = 16_384
-# Texts of one call of the encoder, and of a step of the progress bar: with 1,024, encoding takes a
-# fifth longer.
+# Texts per call of the encoder and per step of the progress bar; 1,024 would make encoding a fifth
+# slower.
 STEP = 4096
 META, PARTS = "meta.json", "parts"
 STDIN = Path("-")
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     text: str
 
 
-Numbered = Iterator[tuple[int, Row]]  # with the number of the line
+Numbered = Iterator[tuple[int, Row]]  # line number and row
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Meta:
-    """What meta.json says."""
+    """The content of meta.json."""
 
     backbone: str  # the checkpoint's name or folder
-    pooling: str | None  # that was asked for; None is what the checkpoint states
+    pooling: str | None  # the chosen pooling; None: the one that the checkpoint states
     encoder: str  # the encoder's identity, a SHA-256
     hidden_size: int
-    last_line: int = 0  # of the last text; lines of files that are added count from it
+    last_line: int = 0  # of the last text; lines of added files are counted from it
     parts: tuple[Part, ...] = ()  # in order; all but the last are full
     version: str = minbert.__version__  # when the index was last written
 
@@ -86,21 +86,21 @@ class Meta:
         return sum(part.count for part in self.parts)
 
     def write(self, folder: Path) -> None:
-        """Write meta.json, with its own digest."""
+        """Write meta.json, with a digest of its content."""
         content = {"format": FORMATS["index part"], "count": self.count, **asdict(self)}
         content["digest"] = digest(content)
         write_text(folder / META, json.dumps(content, indent=1) + "\n")
 
 
 def read_meta(folder: Path) -> Meta | None:
-    """Return what the index in a folder says of itself, None where nothing is there yet.
+    """Return the content of an index's meta.json, None for a new or empty folder.
 
     Raises:
         DataError: the folder holds something else, or a damaged index.
     """
     path = folder / META
     if not path.is_file():
-        # Hidden files are what a crash may leave.
+        # A crash may leave hidden files.
         inside = folder.iterdir() if folder.is_dir() else ()
         others = any(path.name != PARTS and path.name[0] != "." for path in inside)
         if others or (folder.exists() and not folder.is_dir()):
@@ -128,7 +128,7 @@ def read_meta(folder: Path) -> Meta | None:
 
 
 class Index:
-    """An index that is there, read through memory maps.
+    """An existing index, read through memory maps.
 
     `blocks` are the parts' vectors in order, (n, H) float32 each, of length 1.
     """
@@ -164,7 +164,7 @@ class Index:
         """Return the encoder that made the index.
 
         Raises:
-            CheckpointError: it is not found, or is another by now.
+            CheckpointError: it is not found, or has changed.
         """
         meta = self.meta
         encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
@@ -190,7 +190,7 @@ class OpenPart:
                 f"{folder}: damaged ({fault}); delete it and run the command that made the index "
                 "again"
             )
-        # "c" is what PyTorch takes without a warning.
+        # PyTorch accepts mode "c" without a warning.
         self.vectors: np.ndarray = np.load(folder / "vectors.npy", mmap_mode="c")
         self._lines = np.memmap(folder / "texts.tsv", np.uint8, mode="r")
         self._offsets = np.load(folder / "offsets.npy", mmap_mode="r")
@@ -212,12 +212,12 @@ def make_index(options: IndexOptions) -> None:
     """Make, continue or extend an index.
 
     Raises:
-        UserError: something that the options name cannot be used; the message is one line.
+        UserError: a file or model in the options cannot be used; the message is one line.
         OSError: the index cannot be written.
     """
     old = read_meta(options.out)
     if options.file != STDIN and (options.file.is_file() or not options.file.exists()):
-        next(lines_of(options.file), None)  # refused before an encoder is loaded; pipes are not
+        next(lines_of(options.file), None)  # raises before an encoder is loaded; not for pipes
     name = options.backbone or (old.backbone if old else "mini-sts")
     pooling = options.pooling or (old.pooling if old else None)
     encoder = open_encoder(name, pooling, options.device, options.precision)
@@ -235,7 +235,7 @@ def make_index(options: IndexOptions) -> None:
 
 
 def _num_lines(path: Path) -> int | None:
-    """Return how many lines a file has, for the progress bar; None for what is read only once."""
+    """Return the number of lines in a file, for the progress bar; None for a pipe."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -244,7 +244,7 @@ def _num_lines(path: Path) -> int | None:
 
 
 class Builder:
-    """Writes parts of an index; only texts that are new to it are encoded."""
+    """Writes parts of an index; encodes only new texts."""
 
     def __init__(
         self,
@@ -253,18 +253,18 @@ class Builder:
         encoder: SentenceEncoder,
         tick: Callable[[int], Any] = lambda count: None,
     ):
-        """Begin; nothing is written yet.
+        """Prepare; nothing is written yet.
 
-        `made_by` is what the index's meta.json says before there are parts; `tick` is called with a
-        number of texts as they are done.
+        `made_by` is the content of meta.json without parts; `tick` is called with the number of
+        finished texts.
         """
         self.folder, self.made_by, self.encoder, self.tick = folder, made_by, encoder, tick
 
     def index(self, rows: Numbered, append: bool = False) -> Meta:
-        """Make the index hold `rows`, or add them to it; return what its meta.json says then.
+        """Write or extend the index with `rows`; return the new content of meta.json.
 
-        Without `append`, rows that it holds already must be the first of `rows`: an interrupted
-        command is continued, and lines that the file has gained are added.
+        Without `append`, the index must hold the first of `rows`: an interrupted command is
+        continued, and new lines of the file are added.
 
         Raises:
             DataError: the index holds other texts, or changed meanwhile.
@@ -283,8 +283,8 @@ class Builder:
         last_line = old.last_line if old else 0
         if not append:
             self._check_begins(rows, parts)
-        # A last part that is not full is replaced by one with more texts, so that the parts do not
-        # depend on how many commands added them.
+        # An incomplete last part is replaced by one with more texts, so the parts do not depend on
+        # the number of commands that added them.
         tail = parts.pop() if parts and parts[-1].count < PART else None
         while chunk := list(islice(rows, PART - (tail.count if tail else 0))):
             parts.append(self._write(len(parts), [row for _, row in chunk], tail))
@@ -304,7 +304,7 @@ class Builder:
         return meta
 
     def _check_begins(self, rows: Numbered, parts: list[Part]) -> None:
-        """Take the texts that the index holds from `rows`; parts that were lost are made again."""
+        """Skip the texts of `rows` that the index holds; make lost parts again."""
         for number, part in enumerate(parts):
             part_rows = [row for _, row in islice(rows, part.count)]
             if _digest(part_rows) != part.texts:
@@ -315,7 +315,7 @@ class Builder:
             self._write(number, part_rows)
 
     def _write(self, number: int, new_rows: list[Row], tail: Part | None = None) -> Part:
-        """Return the part of the texts of `tail` and new ones; it is made unless it is there."""
+        """Return the part with the texts of `tail` and the new ones; make it unless it exists."""
         held = OpenPart(self.folder / PARTS / tail.folder) if tail else None
         held_rows = [held.row(place) for place in range(len(held))] if held else []
         rows = [*held_rows, *new_rows]
@@ -356,7 +356,7 @@ def read_rows(path: Path, with_ids: bool = False, lines_before: int = 0) -> Numb
     """Yield (line number, text) of a file, or of stdin; texts are stripped, empty lines skipped.
 
     With `with_ids` each line is `id<TAB>text`; else the line number is the id. Empty lines count,
-    and so do `lines_before`. JSON lines, and tables with a header, may name ids by themselves.
+    and so do `lines_before`. JSON lines and tables with a header may have a column of ids.
 
     Raises:
         DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the
@@ -390,7 +390,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """
     if path != STDIN:
         yield from numbered_lines(path)
-    elif sys.stdin is not None:  # a closed one has no lines
+    elif sys.stdin is not None:  # a closed stdin has no lines
         yield from decoded_lines(sys.stdin.buffer, _name(path))
 
 

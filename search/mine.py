@@ -1,6 +1,6 @@
 """Hard negatives for pairs from an index: texts near an anchor that are not its positives.
 
-The nearest texts of an unlabelled set are often positives that nobody has marked. So a negative
+The nearest texts of an unlabelled set are often unlabelled positives. So a negative
 must score less than the positive by a margin, which may be a share of the positive's score (Moreira
 et al. 2024, "NV-Retriever", section 3: TopK-PercPos). Chosen as by sentence-transformers'
 `mine_hard_negatives`.
@@ -23,15 +23,15 @@ from search.index import META, Index
 from search.nearest import top_k
 from search.options import MineOptions
 
-# Anchors that one pass over the index answers.
+# Anchors per pass over the index.
 ANCHORS = 1024
 
 
 def mine(options: MineOptions) -> None:
-    """Write the triplets that the options ask for, and say how many.
+    """Write the triplets of the options, and print their number.
 
     Raises:
-        UserError: something that the options name cannot be used; no pair gets a negative.
+        UserError: a file in the options cannot be used; no pair gets a negative.
         OSError: the file cannot be written.
     """
     check_outputs([options.out], [options.pairs, options.index / META])
@@ -86,9 +86,9 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
             nearest = zip(*top_k(vectors, index.blocks, depth), strict=True)
             for anchor, vector, (cosines, numbers) in zip(chunk, vectors, nearest, strict=True):
                 positives = pairs[anchor]
-                # The least similar of them, to be on the safe side.
+                # The smallest score of a positive, the most cautious choice.
                 positive = min(float(next(vectors_of_positives) @ vector) for _ in positives)
-                # By text, which an index may hold more than once.
+                # By text, since an index may hold a text more than once.
                 near = {
                     row.text: cosine
                     for row, cosine in zip(index.rows(numbers), cosines, strict=True)
@@ -105,9 +105,9 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
 
 
 def choose(scores: np.ndarray, positive: float, options: MineOptions, draw: Random) -> list[int]:
-    """Return which candidates, by their scores (n,), are the negatives, the highest score first.
+    """Return the candidates that become negatives by their scores (n,), the highest score first.
 
-    Ranks are those among the candidates that the margin below the positive's score leaves.
+    Ranks are counted among the candidates below the positive's score minus the margin.
     """
     most = positive - max(options.margin, options.relative_margin * abs(positive))
     allowed = np.flatnonzero(scores <= most)

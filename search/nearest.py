@@ -1,8 +1,8 @@
 """Exact search by matrix products: the nearest rows of a query, and the most similar pairs.
 
-Float32 products of blocks find candidates: what may be among the best, rounding allowed for. Their
-float64 cosines decide. So nothing is lost, equal rows score equally wherever they stand, and ties
-go to the lower row.
+Float32 products of blocks give candidates, with a margin for rounding. Their float64 cosines
+decide. So no result is missed, equal rows have equal scores, and ties are resolved by the lower
+row.
 
 Legend: Q queries, L rows of the left block, n rows of a block, H dimensions, P pairs; all vectors
 have length 1.
@@ -25,31 +25,31 @@ Pairs = tuple[np.ndarray, np.ndarray]  # cosines (P,) float64, rows (P, 2) int64
 
 def products(left: np.ndarray, right: np.ndarray) -> Tensor:
     """Return the float32 products of all rows of two blocks, (L, n)."""
-    if len(left) == 1:  # NumPy is as fast as memory is read, PyTorch takes twice as long
+    if len(left) == 1:  # NumPy runs at memory speed, PyTorch takes twice as long
         return torch.from_numpy(right @ left[0])[None]
     return torch.from_numpy(left) @ torch.from_numpy(right).T
 
 
 def rounding(dimensions: int) -> float:
-    """Return the most by which a float32 product of unit vectors can be wrong.
+    """Return a bound of the error of a float32 product of unit vectors.
 
-    H * 2**-24 bounds the error of the sum in whatever order it is made (Higham 2002, equation 3.5),
-    and 2**-24 more that of what it is compared with.
+    H * 2**-24 bounds the error of the sum in any order (Higham 2002, equation 3.5), and a further
+    2**-24 that of the number it is compared with.
     """
     return (dimensions + 1) * 2.0**-24
 
 
 def places(mask: Tensor) -> np.ndarray:
-    """Return the rows and columns that are true, (P, 2); fast where few are."""
+    """Return the rows and columns of true entries, (P, 2); fast if there are few."""
     return np.stack(np.divmod(np.flatnonzero(mask.numpy()), mask.shape[1]), axis=1)
 
 
 def cosines(left: np.ndarray, right: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the float64 dot products of pairs (P, 2) of rows, (P,); equal rows give equal ones."""
+    """Return the float64 dot products of pairs (P, 2) of rows, (P,), equal for equal rows."""
     parts = [np.empty(0)]
     for start in range(0, len(pairs), RESCORED):
         rows, columns = pairs[start : start + RESCORED].T
-        # Row by row, each summed alike.
+        # Row by row, all in the same order of summation.
         parts.append((left[rows].astype(np.float64) * right[columns]).sum(axis=1))
     return np.concatenate(parts)
 
@@ -69,20 +69,20 @@ def top_k(
     """
     error = rounding(queries.shape[1])
     query, cosine, row = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # the best
-    floor = torch.full((len(queries), 1), -torch.inf)  # what a product must be to become one
+    floor = torch.full((len(queries), 1), -torch.inf)  # the smallest product of a candidate
     first = 0
     for block in blocks:
         scores = products(queries, block)
         mask = scores >= floor
         if len(block) >= k and mask.sum() > k * len(queries):
-            # So many only at first: k rows of this block are as good as its k-th best.
+            # Many candidates only at first: k rows of this block reach its k-th best product.
             mask &= scores >= scores.topk(k).values[:, -1:] - 2 * error
         pairs = places(mask)
         query = np.concatenate([query, pairs[:, 0]])
         cosine = np.concatenate([cosine, cosines(queries, block, pairs)])
         row = np.concatenate([row, pairs[:, 1] + first])
         order = np.lexsort((row, -cosine, query))
-        # Each entry's place among those of its query, from 0.
+        # The position of each entry within its query, from 0.
         ranks = np.arange(len(order)) - np.searchsorted(query[order], query[order])
         order = order[ranks < k]
         query, cosine, row = query[order], cosine[order], row[order]
@@ -102,8 +102,8 @@ def similar_pairs(
 ) -> Iterator[Pairs]:
     """Yield the pairs of rows whose cosine is at least `threshold`, the lower row of a pair first.
 
-    Blocks are multiplied with one another once, the halves above the diagonal alone, and only
-    candidates are kept of a product: there is never a matrix of all cosines.
+    Every two blocks are multiplied once, only above the diagonal, and only the candidates of a
+    product are kept, so a matrix of all cosines is never stored.
 
     Args:
         blocks: (n, H) float32 each, in order; row 0 is the first block's first.
@@ -115,12 +115,12 @@ def similar_pairs(
     """
     starts = np.cumsum([0, *map(len, blocks)])
     best: list[Pairs] = [(np.empty(0), np.empty((0, 2), np.int64))]
-    waiting = 0  # pairs in `best` that have not been sorted: it would take longer than a product
+    waiting = 0  # unsorted pairs in `best`: sorting takes longer than a product
     for second, right in enumerate(blocks):
         for first, whole in enumerate(blocks[: second + 1]):
             for start in range(0, len(whole), LEFT_ROWS):
                 left = whole[start : start + LEFT_ROWS]
-                # On the diagonal, rows above `start` were compared before.
+                # In a block on the diagonal, rows above `start` are already compared.
                 skipped = start if first == second else 0
                 pairs = _candidates(left, right[skipped:], threshold, most, first == second)
                 cosine = cosines(left, right[skipped:], pairs)
@@ -143,10 +143,10 @@ def similar_pairs(
 def _candidates(
     left: np.ndarray, right: np.ndarray, threshold: float, most: int | None, same: bool
 ) -> np.ndarray:
-    """Return which rows of two blocks, (L, H) and (n, H), may have a cosine of `threshold`, (P, 2).
+    """Return the rows of two blocks, (L, H) and (n, H), whose cosine may reach `threshold`, (P, 2).
 
-    Where there are more than `most`, the best so many, and what equals them, are enough. If `same`,
-    `right` begins with the rows of `left`: each pair once.
+    If there are more than `most`, the best `most` and their ties are enough. If `same`, `right`
+    begins with the rows of `left`, and each pair is returned once.
     """
     error = rounding(left.shape[1])
     scores = products(left, right)

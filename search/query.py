@@ -1,4 +1,4 @@
-"""Answers from an index: the nearest texts of queries, re-ranked if asked for; similar pairs."""
+"""Queries of an index: nearest texts, optionally re-ranked, and the most similar pairs."""
 
 import json
 import sys
@@ -17,9 +17,9 @@ from search.index import STDIN, Index, Row, lines_of
 from search.nearest import similar_pairs, top_k
 from search.options import PairsOptions, QueryOptions
 
-# Queries that one pass over the index answers; a terminal waits for each.
+# Queries per pass over the index; on a terminal each is answered separately.
 QUERIES = 256
-# Float32 vectors of length 1 are not quite so: the cosine of a text with itself misses 1 by less.
+# Rounding of float32 unit vectors: the cosine of a text with itself differs from 1 by less.
 LENGTH_ERROR = 1e-6
 
 Hit = dict[str, Any]  # id, text, cosine, and score if a cross-encoder gave one
@@ -29,7 +29,7 @@ def answer(options: QueryOptions) -> None:
     """Answer the queries of the command line, or of stdin.
 
     Raises:
-        UserError: something that the options name cannot be used; the message is one line.
+        UserError: a file or model in the options cannot be used; the message is one line.
     """
     index = Index(options.index)
     encoder = index.encoder(options.device, options.precision)
@@ -58,11 +58,11 @@ def answer(options: QueryOptions) -> None:
 
 
 def _queries(options: QueryOptions) -> Iterator[list[str]]:
-    """Yield queries, as many as are answered together."""
+    """Yield lists of queries that are answered together."""
     if options.text:
         texts = [text.strip() for text in options.text]
         for text in texts:
-            # A byte of the command line that is no UTF-8 became a lone surrogate.
+            # A byte of the command line that is not UTF-8 became a lone surrogate.
             if not text or any("\ud800" <= char <= "\udfff" for char in text):
                 raise DataError(f"query {text!r}: expected a text in UTF-8")
         yield texts
@@ -76,7 +76,7 @@ def _queries(options: QueryOptions) -> Iterator[list[str]]:
 
 
 def _reranked(cross: CrossEncoder, query: str, hits: list[Hit]) -> list[Hit]:
-    """Return the hits in the order of the cross-encoder's scores, equal ones as they were."""
+    """Return the hits sorted by the cross-encoder's scores; ties keep their order."""
     scores = cross(query, [hit["text"] for hit in hits])
     return [hits[at] | {"score": float(scores[at])} for at in np.argsort(-scores, kind="stable")]
 
@@ -94,7 +94,7 @@ def _as_table(query: str, hits: Sequence[Hit]) -> str:
 
 
 def print_pairs(options: PairsOptions) -> None:
-    """Print the most similar pairs of an index, or all above a threshold as they are found.
+    """Print the most similar pairs of an index, or all above a threshold without sorting.
 
     Raises:
         UserError: there is no index, or it is damaged.

@@ -1,4 +1,4 @@
-"""The smallest cosine of pairs that belong together, from pairs that were labelled by hand."""
+"""Choose a cosine threshold for pairs of an index, from labelled pairs."""
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from search.options import ThresholdOptions
 
 
 def print_threshold(options: ThresholdOptions) -> None:
-    """Print the threshold of cosines that labelled pairs say, and the command that takes it.
+    """Print the cosine threshold chosen on labelled pairs, and the command that uses it.
 
     Raises:
-        UserError: the index or the file cannot be used, or no threshold does what is asked for.
+        UserError: the index or the file cannot be used, or no threshold has the precision.
     """
     index = Index(options.index)
     pairs = read_labelled(options.file, options.columns, options.at)
     encoder = index.encoder(options.device, "auto")
     numbers: dict[str, int] = {}
     rows = np.array([[numbers.setdefault(t, len(numbers)) for t in pair.texts] for pair in pairs])
-    # Every text once, as the index has it: (texts, H).
+    # Every text once, embedded as in the index: (texts, H).
     vectors = encoder.encode_document(list(numbers), normalize_embeddings=True)
     scores = cosines(vectors, vectors, rows)  # (N,)
     found = find_threshold(pairs, scores, options.precision, str(options.file))
