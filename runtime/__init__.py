@@ -1,5 +1,5 @@
-"""What every part needs from the machine; nothing about models, tasks or data.
+"""Basic services for all packages, independent of models, tasks and data.
 
 Without torch: errors, files, options, commands, streams, progress. With torch: device, processes,
-training. Feeds everything else.
+training. All other packages use this one.
 """

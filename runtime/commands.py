@@ -1,7 +1,7 @@
-"""How command lines begin and end: streams, Ctrl-C, exit codes, one line for a fault.
+"""Start and end of command lines: streams, Ctrl-C, exit codes, errors of one line.
 
-A program is a file with a `main`, or one of several commands (`run_command`). It begins with
-`begin`, before its heavy imports, and does its work under `exit_code`.
+A program is a file with a `main`, or one of several commands (`run_command`). It calls `begin`
+before its heavy imports, and does its work in `exit_code`.
 """
 
 import errno
@@ -25,12 +25,12 @@ from runtime.torchrun import rank
 logger = logging.getLogger(__name__)
 
 INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
-# For programs that keep whatever they have finished, and nothing else.
+# For programs that only keep their finished results.
 INTERRUPTED_UNSAVED = "\ninterrupted; run the same command again to reuse finished results"
 
 
 def leave_on_interrupt(message: str = INTERRUPTED) -> None:
-    """Let Ctrl-C end the program at once until `raise_on_interrupt`: nothing is written yet."""
+    """Let Ctrl-C end the program at once until `raise_on_interrupt`, before anything is written."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, partial(_leave, message))
 
@@ -46,8 +46,8 @@ def _leave(message: str, number: int, frame: FrameType | None) -> None:
     os._exit(130)  # an exception here would surface in the middle of an import
 
 
-# torch's allocator (Linux, Windows), C++, files that are mapped, the products' library, a library
-# that is loaded late, GPUs.
+# Messages of torch's allocator (Linux, Windows), C++, memory-mapped files, oneDNN, a library that
+# is loaded late, GPUs.
 TOLD_BY = re.compile(
     r"DefaultCPUAllocator|std::bad_alloc|cannot allocate memory|could not create a memory"
     r"|failed to map segment|out of memory|CUBLAS_STATUS_ALLOC_FAILED",
@@ -61,7 +61,7 @@ ASKED_FOR = re.compile(r"allocate (\d[\d.]*) ?(bytes|[KMGTPE]i?B)", re.IGNORECAS
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return whether an error says that memory, of the machine or of a GPU, is used up."""
+    """Return whether an error means that memory of the machine or of a GPU is exhausted."""
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, OSError) and error.errno is not None:
@@ -72,17 +72,17 @@ def is_shortage(error: BaseException) -> bool:
 
 @contextmanager
 def shortage_told() -> Iterator[None]:
-    """Turn a lack of memory inside the block into one line: where, how much, what to do.
+    """Turn a lack of memory inside the block into an error of one line: where, how much, remedy.
 
     Raises:
-        MachineError: there was too little. Notes of the error, as progress bars leave, say where.
+        MachineError: too little memory. Notes of progress bars in the error name the step.
     """
     try:
         yield
     except Exception as error:
         if not is_shortage(error):
             raise
-        # What the failed work holds is freed, so that there is memory to tell of it.
+        # The memory of the failed work is freed, so the error can be reported.
         clear_frames(error.__traceback__)
         step = "".join(f" {note}" for note in getattr(error, "__notes__", ())[:1])
         asked = ASKED_FOR.search(str(error))
@@ -90,13 +90,13 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
-# Address space, in kB as `ulimit -v` counts, without which the libraries that a command loads fail
-# in ways that no program can catch: they abort, or ask for the memory again without an end.
+# Required address space in kB, as in `ulimit -v`. With less, the libraries of a command fail in
+# ways that no program can catch: they abort, or request memory again and again.
 LIBRARIES, PER_CORE = 1_600_000, 100_000
 
 
 def check_space() -> None:
-    """Refuse an address space in which PyTorch and SciPy cannot work; elsewhere than Linux, none.
+    """Refuse an address space that is too small for PyTorch and SciPy (Linux only).
 
     Raises:
         MachineError: `ulimit -v` is too low.
@@ -114,18 +114,18 @@ def check_space() -> None:
         )
 
 
-# What is said at the end of a command: each returns its note, "" for none, and begins anew.
+# Notes at the end of a command: each function returns its note, "" for none, and resets it.
 LAST_NOTES: list[Callable[[], str]] = []
 LONGEST = 2000  # characters of a message
-# How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
-# it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
+# The number of spins of a GNU OpenMP thread, such as PyTorch's, before it sleeps. By default they
+# spin for milliseconds; on a busy machine the threads then wait for each other's spinning.
 SPINS = "2000"
 
 
 def begin(interrupted: str = "\ninterrupted") -> None:
-    """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`.
+    """Prepare the streams, and let Ctrl-C end the program with one line until `exit_code`.
 
-    Threads spin briefly unless the user has set how: OpenMP reads it when PyTorch is loaded.
+    Threads spin briefly unless the user has set this. OpenMP reads it when PyTorch is loaded.
     """
     ready_streams()
     if "OMP_WAIT_POLICY" not in os.environ:
@@ -148,21 +148,20 @@ def exit_code(
 
     Args:
         work: may return an exit code.
-        interrupted: what Ctrl-C prints.
-        load: imports what the work needs; Ctrl-C ends the program at once until then.
-        torch: whether any of this may load PyTorch, which takes much address space.
+        interrupted: the message for Ctrl-C.
+        load: imports the modules for the work; Ctrl-C ends the program at once until then.
+        torch: whether this may load PyTorch, which needs much address space.
 
     Returns:
-        What the work returned, 0 for nothing; 0 if nobody reads the output any more, 2 for what the
-        user or the machine can mend, also if all was done but not all output could be written; 130
-        for Ctrl-C.
+        The work's result, or 0 for None; 0 if the reader of the output has ended; 2 for errors that
+        the user can fix, also if the work is done but output could not be written; 130 for Ctrl-C.
     """
     ready_streams()
     notes = logging.StreamHandler()
     notes.addFilter(_first_time())
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING, handlers=[notes])
     for last_note in LAST_NOTES:
-        last_note()  # of what came before this command, in the same process
+        last_note()  # of earlier commands in the same process
     try:
         if torch:
             check_space()
@@ -173,7 +172,7 @@ def exit_code(
         for note in filter(None, (last_note() for last_note in LAST_NOTES)):
             logger.warning(note)
         fault = fault_of_output()
-    except BrokenPipeError:  # whoever read the output has enough of it
+    except BrokenPipeError:  # the reader of the output has ended
         return 0
     except (UserError, OSError) as error:
         print(f"{_who('error')}: {in_one_line(error)}", file=sys.stderr)
@@ -199,12 +198,12 @@ def _first_time() -> Callable[[logging.LogRecord], bool]:
 
 
 def _who(first: str) -> str:
-    """Return what a fault's line begins with: of several processes, all but the first say who."""
+    """Return the prefix of an error's line: the process number, except for the first process."""
     return f"process {rank()} stopped" if rank() else first
 
 
 def in_one_line(error: Exception) -> str:
-    """Return what an error says: of the system's, which file and what is wrong with it."""
+    """Return an error's message; for errors of the system, the file and the reason."""
     message = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
@@ -212,7 +211,7 @@ def in_one_line(error: Exception) -> str:
             message += "; allow reading and writing it, or name another"
         elif error.errno in ADVICE_OF:
             message += f"; {ADVICE_OF[error.errno]}"
-    # An error may quote what it met, and a damaged file may hold a field of megabytes.
+    # An error may quote its input, and a damaged file may hold a field of megabytes.
     return printable(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 
 
@@ -226,14 +225,14 @@ def run_command(
     gone: Mapping[str, str] | None = None,
     overview: str = "",
 ) -> int:
-    """Run one of a program's commands with the words behind its name; return the exit code.
+    """Run one of a program's commands with the words after its name; return the exit code.
 
     Args:
         program: as in `python -m report`.
         commands: by name; each reads its own flags.
         argv: the words; None: the command line's.
-        gone: commands that version 1.1 no longer has, and what to do instead.
-        overview: what --help says about the commands.
+        gone: commands removed in version 1.1, and what to do instead.
+        overview: the text of --help on the commands.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if gone and words and words[0] in gone:

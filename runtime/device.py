@@ -15,7 +15,7 @@ from runtime.errors import MachineError
 RELEASE_STEPS = 32  # steps of training or encoding between two calls of release_memory
 # Bytes that `keep_memory` lets the C library keep, and those of the largest piece that it keeps.
 KEPT_BYTES, KEPT_PIECE = 2**28, 2**25
-# What these limits are called in glibc's malloc.h.
+# The names of these limits in glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 # One call of the process encodes at a time: kept weights and the model's mode belong to the
@@ -24,13 +24,13 @@ ONE_AT_A_TIME = threading.RLock()
 
 
 def _begin_as_child() -> None:
-    """Let a forked child compute: the threads that OpenMP has started are the parent's only."""
+    """Let a forked child compute: OpenMP's threads exist only in the parent."""
     torch.set_num_threads(1)
     ONE_AT_A_TIME.release()
 
 
-# A fork copies locks as they are, and of all threads only the one that forks. It waits until no
-# thread encodes, so that the child finds nothing half done.
+# A fork copies locks in their state, and only the forking thread. It waits until no thread encodes,
+# so the child has no unfinished work and no held lock.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=ONE_AT_A_TIME.acquire,
@@ -55,7 +55,7 @@ def choose_device(device: str = "auto") -> torch.device:
 def choose_precision(precision: str, device: torch.device) -> torch.dtype:
     """Return the dtype of matrix products; `auto` is bfloat16 where the hardware supports it.
 
-    The processor's reported features decide, not a timing, so that runs are reproducible.
+    This depends on the processor's reported features, not on a timing, so runs are reproducible.
     """
     if precision != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
@@ -67,7 +67,7 @@ def choose_precision(precision: str, device: torch.device) -> torch.dtype:
 
 
 def processor_kind() -> str:
-    """Return what a processor is for products: `bfloat16`, else `vnni`, `avx2` or `other`."""
+    """Return the kind of a processor for products: `bfloat16`, else `vnni`, `avx2` or `other`."""
     # Older releases of torch do not report this; float32 always works.
     flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     if flags.get("avx512_bf16") or flags.get("amx_bf16"):
@@ -91,7 +91,7 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
 
 @contextmanager
 def one_thread(wanted: bool = True) -> Iterator[None]:
-    """Compute by one thread for the block, if wanted.
+    """Compute with one thread inside the block, if `wanted`.
 
     Threads that share products of a few thousand numbers wait for each other longer than they
     compute, and on a busy machine for many times that long.
@@ -109,9 +109,9 @@ def release_memory() -> None:
     """Give freed memory back to the system, where the C library can (glibc).
 
     Packed batches differ in size from step to step. The freed pieces of one rarely fit the next,
-    and what the library keeps grows to a gigabyte within about thirty steps. The call is fast, but
-    the next step must map its pages again, which costs a tenth of a small encoder's step: once
-    every RELEASE_STEPS is enough.
+    and the memory that the library keeps grows to a gigabyte within about thirty steps. The call is
+    fast, but the next step must map its pages again, which costs a tenth of a small encoder's step.
+    So one call every RELEASE_STEPS is enough.
     """
     trim = _in_c_library("malloc_trim")
     if trim is not None:
@@ -121,8 +121,8 @@ def release_memory() -> None:
 def keep_memory(most: int = KEPT_BYTES) -> None:
     """Let the C library (glibc) keep freed memory until `release_memory`, `most` bytes; -1: all.
 
-    An encoder frees the arrays of a batch together. By itself the library then gives them back to
-    the system, and the next batch must map its pages again.
+    An encoder frees the arrays of a batch together. By default the library then returns them to the
+    system, and the next batch must map its pages again.
     """
     mallopt = _in_c_library("mallopt")
     if mallopt is not None:
@@ -131,5 +131,5 @@ def keep_memory(most: int = KEPT_BYTES) -> None:
 
 
 def _in_c_library(name: str) -> Any:
-    """Return a function of the C library, None where it has none of this name."""
+    """Return a function of the C library, None if it has no function of this name."""
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

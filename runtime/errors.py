@@ -1,27 +1,27 @@
-"""One base class for what the user can fix: command lines print one line and exit with 2."""
+"""Errors that the user can fix; command lines print one line and exit with 2."""
 
 
 class UserError(ValueError):
-    """Something the user gave cannot be used.
+    """An input of the user cannot be used.
 
-    The message is one line: where (file, and line if there is one), what was found, what to do.
+    The message is one line: where (file, and line if there is one), the problem, the remedy.
     """
 
 
 class MachineError(UserError):
-    """The machine lacks something that was asked for."""
+    """The machine lacks something that was requested."""
 
 
 class DiskError(MachineError, OSError):
-    """A file cannot be written; the message says what it needs."""
+    """A file cannot be written; the message states the remedy."""
 
 
 class ProcessError(UserError):
-    """Another process of a run on several is gone, so this one cannot go on either."""
+    """Another process of a distributed run has ended, so this one cannot continue."""
 
 
 class TrainingError(UserError):
-    """Training cannot start or continue; the message says what to change."""
+    """Training cannot start or continue; the message states what to change."""
 
 
 class StateError(UserError):
@@ -29,4 +29,4 @@ class StateError(UserError):
 
 
 class KeptError(UserError):
-    """A result that was kept on disk is damaged; see runtime.store."""
+    """A kept result on disk is damaged; see runtime.store."""

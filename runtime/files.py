@@ -1,11 +1,11 @@
-"""Files that appear whole or not at all, know what is in them, and are read in one line or refused.
+"""Atomic writing of files and folders, checksums, and errors of one line for reading.
 
-What is being written lies beside its place under a hidden name with the host and process that
-write it. Such pieces of processes that were killed are swept up at the next use of their folder.
+A file that is being written is next to its final place, under a hidden name with the host and
+process. Such pieces of killed processes are deleted at the next use of their folder.
 
-A sealed file ends with a mark and a SHA-256, of its own name and of all before the mark; readers of
-.npy and .pt files do not look behind the end. A sealed folder holds SHA256SUMS, a list of its other
-files, which `sha256sum -c` understands. Both find accidents; whoever wants to can seal anew.
+A sealed file ends with a mark and a SHA-256 of its name and of everything before the mark; readers
+of .npy and .pt files do not read beyond the end. A sealed folder holds SHA256SUMS, a list of its
+other files in the format of `sha256sum -c`. Both detect accidents, not deliberate changes.
 """
 
 import bz2
@@ -52,19 +52,19 @@ ADVICE = {
 
 @contextmanager
 def writing(target: Path, written: Path) -> Iterator[None]:
-    """Raise, when writing fails, an error that names the file and says what it needs.
+    """Raise an error that names the file and the remedy if writing fails.
 
     Args:
-        target: what the user knows.
-        written: the temporary file or folder that is filled meanwhile. Errors of other files than
-            these and the folder around them are left as they are.
+        target: the path that the user knows.
+        written: the temporary file or folder that is filled. Errors of other files than these and
+            their folder are not changed.
 
     Raises:
         DiskError: no room, a limit, or no permission.
     """
     try:
         yield
-    except DiskError as error:  # of a file in it, under a hidden name that the user did not give
+    except DiskError as error:  # of a file in it, with a hidden name that the user does not know
         raise DiskError(str(error).replace(f"{written}", f"{target}", 1)) from None
     except OSError as error:
         if not _is_about(error, written):
@@ -98,28 +98,29 @@ def _size(path: Path) -> int:
 
 
 def _nearest(path: Path) -> Path:
-    """Return the folder around a file; of those that do not exist, the first that does."""
+    """Return the nearest existing folder above a file."""
     return next(folder for folder in path.absolute().parents if folder.is_dir())
 
 
 Readable = str | os.PathLike[str]
 Opener = Callable[..., Any]
 
-# By the end of a file's name; what these and `open` raise of a missing or damaged file.
+# By extension; the exceptions of these and `open` for a missing or damaged file.
 OPENERS: dict[str, Opener] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
-# What a shell hands down, and `<(...)`: pipes whose other end is there.
+# File descriptors of a shell, and `<(...)`: pipes with an open other end.
 HANDED_DOWN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
-# Of a piece's name: .NAME.HOST-PROCESS-RUN.tmp, -MORE before .tmp of a folder, .old behind it of
-# a folder that is being replaced. RUN is random: in containers, processes have few numbers.
+# The name of a piece: .NAME.HOST-PROCESS-RUN.tmp, with -MORE before .tmp for a folder, and .old
+# after it for a folder that is being replaced. RUN is random, since process numbers in containers
+# repeat.
 HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 RUN = secrets.token_hex(3)
 PIECE = re.compile(
     r"\.(?P<name>.+)\.(?P<host>\w{8})-(?P<process>\d+)-(?P<run>\w{6})(-\w+)?\.tmp(?P<old>\.old)?"
 )
-# Whether a process of another host is alive cannot be asked: its pieces are left this long.
+# Processes of other hosts cannot be checked; their pieces are kept for this time.
 PATIENCE = 7 * 24 * 3600  # seconds
 
 
@@ -127,8 +128,7 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
     """Open a file for reading, with `open` or another opener.
 
     Raises:
-        OSError: it cannot be read, or is a pipe, which could be waited for without an end, or a
-            device.
+        OSError: it cannot be read, or it is a device or a pipe, which could block forever.
     """
     try:
         mode_bits = os.stat(path).st_mode
@@ -141,12 +141,12 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
 
 
 def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
-    """Open a file as `open_plain` does, decompressed if its name says that it is compressed."""
+    """Open a file as `open_plain` does; decompress it if its name has such an extension."""
     return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
 
 
 def why_unreadable(path: Readable, error: Exception) -> str:
-    """Return why a file cannot be read, and what to do: a line that begins with its path."""
+    """Return a line with the path, the reason why a file cannot be read, and the remedy."""
     reason = getattr(error, "strerror", None) or error
     return f"{os.fspath(path)}: cannot be read ({reason}); {_to_read(path, error)}"
 
@@ -165,10 +165,10 @@ def _to_read(path: Readable, error: Exception) -> str:
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse to write what is also read, under whatever name, before anything is computed.
+    """Refuse outputs that are also inputs, under any name, before anything is computed.
 
     Args:
-        outputs: files, or folders that are replaced; None for what was not asked for.
+        outputs: files, or folders that are replaced; None for optional outputs that are not used.
         inputs: files and folders.
 
     Raises:
@@ -187,7 +187,7 @@ def _is_same(path: Path, other: Path) -> bool:
     """Return whether two paths name one file or folder, through links of either kind."""
     try:
         return os.path.samefile(path, other)
-    except (OSError, ValueError):  # one is not there
+    except (OSError, ValueError):  # one does not exist
         return os.path.realpath(path) == os.path.realpath(other)
 
 
@@ -195,8 +195,8 @@ def _is_same(path: Path, other: Path) -> bool:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
-    Two processes that write the same file never write into each other's. The content is on the
-    disk before it gets its name: after a power failure the file is the older or the newer one.
+    Two processes that write the same file use different temporary files. The content is on the
+    disk before it gets its name, so after a power failure the file is the older or the newer one.
 
     Raises:
         DiskError: no room, no permission, or `path` is a folder, a pipe or a device.
@@ -219,11 +219,11 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_of(path: Path, temporary: Path) -> Iterator[None]:
-    """Make the folder of a file that is written in the block; if that fails, it goes again.
+    """Make the folder of a file that is written in the block; remove it again if that fails.
 
     Args:
         path: the file.
-        temporary: what is written meanwhile.
+        temporary: the temporary file.
     """
     new_folders: list[Path] = []  # innermost first
     try:
@@ -233,7 +233,7 @@ def folder_of(path: Path, temporary: Path) -> Iterator[None]:
         yield
     except BaseException:
         for folder in new_folders:
-            with suppress(OSError):  # something else is in it
+            with suppress(OSError):  # it is not empty
                 folder.rmdir()
         raise
 
@@ -241,7 +241,7 @@ def folder_of(path: Path, temporary: Path) -> Iterator[None]:
 def write_text(path: Path, content: str) -> None:
     """Write a text file whole or not at all.
 
-    The bytes of a path that are not UTF-8 become escapes, which JSON reads as they were.
+    Bytes of a path that are not UTF-8 become escapes, which JSON restores.
     """
     with whole_file(path) as temporary:
         temporary.write_text(content, encoding="utf-8", errors="backslashreplace")
@@ -251,9 +251,9 @@ def write_text(path: Path, content: str) -> None:
 def whole_folder(target: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; it replaces `target` only when filled without an error.
 
-    It is on the disk before it gets its name, as `whole_file`.
+    It is on the disk before it gets its name, as in `whole_file`.
     """
-    target = target.resolve()  # replaces what a link points to, not the link
+    target = target.resolve()  # replaces the target of a link, not the link
     with scratch_folder(target) as temporary:
         yield temporary
         tree_to_disk(temporary)
@@ -263,7 +263,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `target`, on the same disk; what is still there goes.
+    """Yield a temporary folder next to `target`, on the same disk; it is removed at the end.
 
     Raises:
         DiskError: no room, or no permission.
@@ -273,7 +273,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
         with writing(target, target.with_name(start)):
             try:
                 temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
-            except OSError as error:  # it names a hidden folder, which the user did not
+            except OSError as error:  # it names a hidden folder, which the user does not know
                 raise OSError(error.errno, error.strerror, str(target.parent)) from None
         temporary.chmod(0o755)  # mkdtemp's folders are private
         try:
@@ -284,18 +284,18 @@ def scratch_folder(target: Path) -> Iterator[Path]:
 
 
 def put_in_place(filled: Path, target: Path, is_sound: Callable[[], bool]) -> None:
-    """Give a filled folder its name, unless a sound one has the name already, which stays.
+    """Rename a filled folder to `target`, unless a sound folder of this name exists, which is kept.
 
-    So of two commands that make the same folder, the first one's is kept, and it never disappears.
+    If two commands make the same folder, the first one is kept, and it never disappears.
 
     Args:
-        filled: beside `target`, as `scratch_folder` has made it.
+        filled: the folder from `scratch_folder`, next to `target`.
         target: the name.
-        is_sound: says whether the folder of that name can stay.
+        is_sound: returns whether the existing folder can be kept.
     """
     tree_to_disk(filled)
     try:
-        os.rename(filled, target)  # fails where a file or a folder with files in it has the name
+        os.rename(filled, target)  # fails if a file or a non-empty folder has the name
     except OSError:
         if is_sound():
             return
@@ -306,7 +306,7 @@ def put_in_place(filled: Path, target: Path, is_sound: Callable[[], bool]) -> No
 
 
 def _replace(target: Path, filled: Path) -> None:
-    """Put a filled folder in place of an older one, which is restored if that fails."""
+    """Replace an older folder by a filled one; restore it if that fails."""
     old = filled.with_name(filled.name + ".old")
     try:
         if target.exists():
@@ -332,28 +332,28 @@ def link(path: Path, target: Path) -> None:
 
 
 def sweep(folder: Path, name: str = "", deep: bool = False) -> None:
-    """Finish or delete what killed processes left in a folder.
+    """Finish or delete the temporary files of killed processes in a folder.
 
-    A folder whose replacement was cut off between its two renames gets its place; all else that
-    they were writing goes. Nothing happens to pieces of processes that may be alive.
+    If a replacement was interrupted between its two renames, it is completed. All other pieces are
+    deleted. Pieces of processes that may be alive are kept.
 
     Args:
-        folder: where to look; it may be absent.
-        name: of the one file or folder whose pieces are meant; all if empty.
-        deep: look into the folders below, too.
+        folder: the folder to clean; it may not exist.
+        name: only pieces of this file or folder; all if empty.
+        deep: also clean the folders below.
     """
     pattern = f".{escape(name) or '*'}.*.tmp*"
-    # The older folders first: what is to replace them is a piece as well.
+    # Older folders first: their replacements are pieces as well.
     pieces = folder.rglob(pattern) if deep else folder.glob(pattern)
     for path in sorted(pieces, reverse=True):
         piece = PIECE.fullmatch(path.name)
         if piece and _is_abandoned(path, piece):
-            with suppress(OSError):  # another process sweeps, too; or it may not be written
+            with suppress(OSError):  # another process is cleaning too, or there is no permission
                 _finish(path, piece) if piece["old"] else _delete(path)
 
 
 def _finish(old: Path, piece: re.Match[str]) -> None:
-    """Complete the replacement of a folder: its successor was whole when it was moved away."""
+    """Complete the replacement of a folder, whose successor is complete."""
     target, filled = old.with_name(piece["name"]), old.with_suffix("")
     if not target.exists():
         os.replace(filled if filled.exists() else old, target)
@@ -372,7 +372,7 @@ def _process() -> str:
 
 
 def _is_abandoned(path: Path, piece: re.Match[str]) -> bool:
-    """Return whether the process that wrote a piece is gone, or its host has long been silent."""
+    """Return whether the process of a piece has ended, or a piece of another host is old."""
     process = int(piece["process"])
     if piece["host"] != HOST or os.name != "posix":
         return time.time() - path.lstat().st_mtime > PATIENCE
@@ -387,7 +387,7 @@ def is_alive(process: int) -> bool:
         os.kill(process, 0)  # sends nothing
     except ProcessLookupError:
         return False
-    except OSError:  # it is another user's
+    except OSError:  # a process of another user
         pass
     return True
 
@@ -407,7 +407,7 @@ def to_disk(path: Path) -> None:
 
 
 def tree_to_disk(folder: Path) -> None:
-    """Wait until the disk has all that is in a folder."""
+    """Wait until the disk has all files of a folder."""
     for inner, _, names in os.walk(folder):
         for name in (*names, ""):
             to_disk(Path(inner, name))
@@ -415,15 +415,15 @@ def tree_to_disk(folder: Path) -> None:
 
 @contextmanager
 def alone_in(place: Path, busy: Callable[[], object]) -> Iterator[None]:
-    """Hold the lock of a folder for the block, so that no other program that asks for it does.
+    """Hold the lock of a folder for the block, against other programs that request it.
 
-    The system lifts the lock when the process ends, however it ends. Where there are no locks
-    (Windows, some network drives) the block runs without one. On NFS, Linux locks files that are
-    open for writing only: a lock that matters there is that of a file.
+    The system releases the lock when the process ends for any reason. Without locks (Windows, some
+    network drives) the block runs unlocked. On NFS, Linux only locks files that are open for
+    writing, so a file should be locked there.
 
     Args:
-        place: a folder, or a file in it, which is made and stays.
-        busy: called if another program holds the lock; what it raises ends the wait for it.
+        place: a folder, or a file in it, which is created and kept.
+        busy: called if another program holds the lock; an exception from it ends the wait.
     """
     if sys.platform == "win32":
         yield
@@ -446,13 +446,13 @@ def alone_in(place: Path, busy: Callable[[], object]) -> Iterator[None]:
 
 
 def file_digest(path: Path) -> str:
-    """Return a file's SHA-256; OSError for what is none."""
+    """Return a file's SHA-256; OSError if it is not a file."""
     with open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest(content: Any) -> str:
-    """Return the SHA-256 of anything JSON can hold, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON value, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -472,14 +472,14 @@ SUMS = "SHA256SUMS"
 
 
 def seal(path: Path, name: str) -> None:
-    """Append the seal to a file that is complete and will be called `name`."""
+    """Append the seal to a complete file that will be renamed to `name`."""
     mark = _seal_of(path, name, path.stat().st_size)
     with path.open("ab") as file:
         file.write(mark)
 
 
 def is_sealed(path: Path) -> bool:
-    """Return whether a file is there, under the name and with the content that were sealed."""
+    """Return whether a file exists with its sealed name and content."""
     try:
         length = path.stat().st_size - SEAL
         with path.open("rb") as file:
@@ -506,13 +506,13 @@ def seal_folder(folder: Path) -> None:
 
 
 def files_of(folder: Path) -> list[str]:
-    """Return the files of a folder and of those below, SHA256SUMS apart, as the list names them."""
+    """Return the files of a folder and below, without SHA256SUMS, as named in the list."""
     paths = (path for path in folder.rglob("*") if not path.is_dir())
     return sorted(name for path in paths if (name := path.relative_to(folder).as_posix()) != SUMS)
 
 
 def sealed_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that a folder's list names, {} where there is no list."""
+    """Return the SHA-256 of each file in a folder's list, {} without a list."""
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -521,13 +521,13 @@ def sealed_files(folder: Path) -> dict[str, str]:
 
 
 def fault_of(folder: Path, names: Iterable[str] | None = None) -> str | None:
-    """Return which file of a sealed folder is missing or changed, None if none is.
+    """Return a missing or changed file of a sealed folder, None if there is none.
 
-    Files that the list does not name are left alone, and so is a folder without a list.
+    Files that are not in the list are ignored, and so is a folder without a list.
 
     Args:
-        folder: the sealed one.
-        names: of the files to look at; all that the list names if None.
+        folder: the sealed folder.
+        names: the files to check; all in the list if None.
     """
     for name, digest in sealed_files(folder).items():
         if names is not None and name not in names:
@@ -544,7 +544,7 @@ def fault_of(folder: Path, names: Iterable[str] | None = None) -> str | None:
 
 
 def fault_of_sealed(folder: Path, names: Iterable[str] | None = None) -> str | None:
-    """Return what `fault_of` does, of a folder that was sealed: without its list it is damaged."""
+    """Return the result of `fault_of`; a folder without its list counts as damaged."""
     return fault_of(folder, names) if sealed_files(folder) else f"no {SUMS} in it"
 
 
@@ -553,13 +553,13 @@ def read_json(path: Path, error: type[UserError] = UserError) -> Any:
 
     Args:
         path: the file.
-        error: what is raised.
+        error: the class to raise.
 
     Raises:
         UserError: `error`: no such file, not UTF-8, not JSON, or too deep or too long to read.
     """
     try:
-        # A named pipe would never end, and a folder has no content.
+        # A named pipe could block forever, and a folder has no content.
         if not path.is_file():
             raise error(f"{path}: no such file")
         return json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
@@ -572,7 +572,7 @@ def read_json(path: Path, error: type[UserError] = UserError) -> Any:
 
 
 def _integer(digits: str) -> int:
-    """Return a number that a float holds; a larger one would fail wherever it met a float."""
+    """Return a number that fits into a float; larger numbers would cause errors later."""
     if math.isinf(float(digits)):
         raise ValueError(f"{digits[:20]}... is too large a number")
     return int(digits)
@@ -594,7 +594,7 @@ LONGEST = 2**20
 def bounded_lines(
     file: IO[AnyStr], name: str | PathLike[str], error: type[UserError] = UserError
 ) -> Iterator[AnyStr]:
-    """Yield the lines of an open file with their line ends; never more than LONGEST is held.
+    """Yield the lines of an open file with their line ends; at most LONGEST is in memory.
 
     Args:
         file: opened for reading, as bytes or as text.
@@ -619,9 +619,9 @@ def bounded_lines(
 def save_array(path: Path, array: Any) -> None:
     """Write a .npy file, as `numpy.save` does.
 
-    NumPy hands an open file to the C library and does not ask whether its last bytes, up to a
-    buffer's 4,096, arrived: on a full disk a file that lacks them would pass for whole. What is no
-    file but can `write` gets all bytes from Python.
+    NumPy passes an open file to the C library and does not check whether its last bytes, up to a
+    buffer of 4,096, were written: on a full disk, an incomplete file would appear complete. An
+    object that is not a file but has `write` gets all bytes from Python.
 
     Raises:
         OSError: it cannot be written whole.

@@ -6,9 +6,9 @@
 
     settings = parse(Settings, argv, prog="...", description="...")
 
-A field whose option names a class (`nested`) stands for the fields of that class: each is a flag
-without a default, and the values that were given arrive together as a dictionary. `--help` shows
-what most runs need; flags that are `rare` stand in `--help-all` only.
+A field whose option names a class (`nested`) represents the fields of that class: each is a flag
+without a default, and the given values are collected in a dictionary. `--help` shows the common
+flags; flags that are `rare` are only in `--help-all`.
 """
 
 import argparse
@@ -34,21 +34,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option:
-    """What a flag's help says and what its value must be."""
+    """The help of a flag and the requirements on its value."""
 
     help: str
     flag: str = ""  # made from the field's name if empty; without dashes: a positional argument
-    choices: Sequence[str] | Callable[[], Sequence[str]] = ()  # called when they are needed
+    choices: Sequence[str] | Callable[[], Sequence[str]] = ()  # called on first use
     least: float | None = None
     most: float | None = None
     unit: str = ""
     source: str = ""  # where the value was published
     metavar: str | None = None
-    group: str = ""  # the heading in --help under which this and the next fields stand
+    group: str = ""  # the heading in --help above this and the next fields
     required: bool = False
-    rare: bool = False  # shown by --help-all only
+    rare: bool = False  # only shown by --help-all
     nested: type | None = None
-    show_defaults: bool = False  # of the fields of `nested`, where no preset changes them
+    show_defaults: bool = False  # of the fields of `nested`, if no preset changes them
 
     def allowed(self) -> list[str]:
         """Return the values to choose from, [] if any value is allowed."""
@@ -70,13 +70,13 @@ def options_of(settings: type) -> list[tuple[dataclasses.Field[Any], Option]]:
 
 
 def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) -> T:
-    """Return the settings that a command line gives; `--help` and wrong flags end the program.
+    """Return the settings of a command line; `--help` and wrong flags end the program.
 
     Args:
         settings: a dataclass whose fields were made by `option`.
         argv: the words of the command line; None takes the program's own.
-        about: prog, description, epilog; `gone`: flags that version 1.1 no longer has, or a flag
-            and one of its values, and what to do instead.
+        about: prog, description, epilog; `gone`: flags, or a flag and a value, that version 1.1
+            has removed, and what to do instead.
     """
     words = sys.argv[1:] if argv is None else argv
     gone: Mapping[str, str] = about.pop("gone", {})
@@ -96,16 +96,16 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         return settings(**values)
     except UserError as error:
         parser.error(str(error))
-    except OSError as error:  # settings look at the paths that they name
+    except OSError as error:  # settings check their paths
         parser.error(f"{error.filename}: {error.strerror}; check the path")
 
 
 def _check_flags(
     parser: argparse.ArgumentParser, words: Sequence[str], gone: Mapping[str, str]
 ) -> None:
-    """End the program at the first flag that does not exist, with the one that was meant.
+    """End the program at the first unknown flag, with a suggestion.
 
-    Argparse would name it after all that is missing. A flag that is gone is known by its beginning.
+    Argparse would report missing arguments first. A removed flag is recognised by its prefix.
     """
     known = parser._option_string_actions
     for at, word in enumerate(words):
@@ -129,7 +129,7 @@ def _check_flags(
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" with the known word that is like another one, "" if none is."""
+    """Return "; did you mean X?" with the most similar known word, "" if none is similar."""
     names = list(known)
     begins = [name for name in names if name.startswith(word)] if word else []
     like = begins if len(begins) == 1 else difflib.get_close_matches(word, names, 1, 0.7)
@@ -138,7 +138,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))  # words of the command line may hold anything
+        super().error(printable(message))  # words of the command line may have control characters
 
 
 def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argparse.ArgumentParser:
@@ -184,7 +184,7 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
 def _add_help(
     parser: argparse.ArgumentParser, target: Any, rare: list[Any], show_rare: bool
 ) -> None:
-    """Add --help, and --help-all where some flags are rare; shorten the usage to what is needed."""
+    """Add --help, and --help-all if some flags are rare; reduce the usage to required arguments."""
     if rare:
         target.add_argument(
             "--help-all", action="help", help="show all options, including advanced ones"
@@ -253,7 +253,7 @@ def _add(
     if several:
         kind = typing.get_args(kind)[0]
         more["nargs"] = "+" if settled.required or flag.startswith("-") else "*"
-    # The reader checks the choices, as `check` does for callers in Python.
+    # Choices are checked by the parsing function, and by `check` for callers in Python.
     shown_choices = f"{{{','.join(choices)}}}" if (choices := settled.allowed()) else ""
     more["metavar"] = settled.metavar or shown_choices or ("N" if kind is int else "X")
     return target.add_argument(flag, type=_reader(kind, settled), **more)
@@ -287,14 +287,14 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
 
 
 def _read_path(text: str) -> Path:
-    # Path("") would be the current folder, which nobody means by --run-dir "$UNSET".
+    # Path("") would be the current folder, which is not the intention of --run-dir "$UNSET".
     if not text:
         raise argparse.ArgumentTypeError("'': expected a path")
     return Path(text)
 
 
 def _wrong(value: Any, settled: Option, kind: type) -> str:
-    """Return what was expected instead of a value, "" if the value is fine."""
+    """Return the expected kind of value, "" if the value is valid."""
     if choices := settled.allowed():
         if value in choices:
             return ""
@@ -326,7 +326,7 @@ def _range(settled: Option) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a default as the help shows it, "" for None, MISSING, an empty value or a switch."""
+    """Return a default as shown in the help, "" for None, MISSING, an empty value or a switch."""
     if value is MISSING or value is None or isinstance(value, bool) or value in ("", (), {}):
         return ""
     if isinstance(value, tuple):

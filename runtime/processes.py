@@ -1,4 +1,4 @@
-"""Several processes, one run: who does what, and how embeddings, gradients and files are joined.
+"""Distributed runs: division of work, and joining of embeddings, gradients and files.
 
 `torchrun --nproc_per_node N run_multitask.py ...` starts N processes (*ranks*) of one command.
 All ranks take the same steps in the same order. Each reads only its share of every batch, and only
@@ -23,15 +23,15 @@ from runtime.torchrun import VARIABLES
 
 Rows = TypeVar("Rows", np.ndarray, list[Any])
 
-# Whether these functions joined a group: one that other code made is not ours to use.
+# Whether these functions joined a group. Groups of other code are not used.
 _joined = False
 
 
 def join_processes(device: str = "auto") -> None:
     """Join the processes that torchrun started; do nothing without it.
 
-    They communicate through gloo, GPUs through NCCL; each process takes the GPU of its local rank.
-    All but rank 0 are silenced.
+    They communicate through gloo, GPUs through NCCL; each process uses the GPU of its local rank.
+    Only rank 0 prints.
 
     Raises:
         MachineError: more processes than GPUs here, or only some of torchrun's variables.
@@ -53,7 +53,7 @@ def join_processes(device: str = "auto") -> None:
             )
         torch.cuda.set_device(local_rank)
     with _all_together():
-        # The others wait for what the first does alone, however long. A process that is gone is
+        # The others wait without a limit for work of the first process. A process that has ended is
         # noticed by its closed connections, not by a timeout.
         dist.init_process_group(backend, timeout=timedelta(days=7))
     _joined = True
@@ -75,7 +75,7 @@ def num_started() -> int:
 
 
 def leave_processes() -> None:
-    """Leave the group; this process is then rank 0 of 1 again."""
+    """Leave the group; this process becomes rank 0 of 1."""
     global _joined
     if _joined:
         dist.destroy_process_group()
@@ -94,9 +94,9 @@ def world_size() -> int:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Let this process be rank 0 of 1 for the block, in which it does not wait for the others.
+    """Let this process be rank 0 of 1 inside the block, so it does not wait for the others.
 
-    They wait at the next `barrier`, and the functions here would wait for them.
+    They wait at the next `barrier`; without this, the functions here would wait for them.
     """
     global _joined
     joined, _joined = _joined, False
@@ -107,7 +107,7 @@ def apart() -> Iterator[None]:
 
 
 def draw_apart(seed: int) -> None:
-    """Give each rank its own random numbers from here on; a single process is left as it is."""
+    """Give each rank different random numbers from here on; a single process is not changed."""
     if world_size() > 1:
         torch.manual_seed(seed + 100_003 * rank())  # far from the other seeds of a series
 
@@ -125,8 +125,8 @@ def share(rows: Rows) -> Rows:
 def join_shares(local: Tensor, count: int) -> Tensor:
     """Return the rows of all ranks in their common order; only this rank's carry gradient.
 
-    When every rank computes the whole loss from the joint rows and differentiates it with respect
-    to its local, the gradients of all ranks add up to those of one process with all rows.
+    Every rank computes the whole loss from the joint rows and differentiates it with respect to its
+    local rows. The gradients of all ranks then add up to those of one process with all rows.
 
     Args:
         local: (n, ...), computed from `share` of `count` rows.
@@ -194,13 +194,13 @@ def barrier() -> None:
 
 @contextmanager
 def _all_together() -> Iterator[None]:
-    """Turn torch's error of a call that another process will never join into one line.
+    """Turn torch's error for a collective call with an ended process into one line.
 
-    The system closes the connections of a process that ends, however it ends: the others' calls
+    The system closes the connections of a process when it ends for any reason, so the others' calls
     fail at once.
 
     Raises:
-        ProcessError: another process is gone.
+        ProcessError: another process has ended.
     """
     try:
         yield
@@ -214,11 +214,11 @@ def _all_together() -> Iterator[None]:
 
 @contextmanager
 def main_first() -> Iterator[None]:
-    """Let rank 0 run the block before the others, which then find the files that it made."""
+    """Let rank 0 run the block before the others, which then use its files."""
     if not is_main():
         barrier()
     try:
         yield
-    finally:  # also after an error, which the others will then get as well
+    finally:  # also after an error, so the others do not wait
         if is_main():
             barrier()

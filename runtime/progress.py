@@ -1,4 +1,4 @@
-"""The progress bar for everything that takes longer than a few seconds."""
+"""The progress bar for work that takes longer than a few seconds."""
 
 import sys
 from typing import Any
@@ -9,7 +9,7 @@ from runtime.torchrun import rank
 
 
 class _Bar(tqdm):
-    """A bar that writes its name on errors that pass through it."""
+    """A bar that adds its name as a note to errors inside its block."""
 
     name = ""
 
@@ -22,12 +22,12 @@ class _Bar(tqdm):
 def progress(
     description: str, total: int | None, unit: str, show: bool | None = None, delay: float = 0.0
 ) -> "tqdm[Any]":
-    """Return a progress bar on stderr; by default only where stderr is a terminal.
+    """Return a progress bar on stderr; by default only if stderr is a terminal.
 
-    Of the processes that torchrun started, only the first shows any.
+    With torchrun, only the first process shows bars.
 
-    Work that is done within `delay` seconds shows none. Errors that leave its block get a note with
-    its name, from which `runtime.commands` tells in which step memory was used up.
+    Work that ends within `delay` seconds shows no bar. Errors that leave its block get a note with
+    its name, which `runtime.commands` uses to report the step in which memory ran out.
     """
     quiet = not (rank() == 0 and (sys.stderr.isatty() if show is None else show))
     bar = _Bar(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)

@@ -1,16 +1,15 @@
-"""Results that take long to make are kept on disk, and found again by what they were made of.
+"""Results that take long to compute are kept on disk, in folders named by a hash of their inputs.
 
-`kept` is the one door: tuned encoders, finished trainings, frozen embeddings, trials that choose
-epochs and rates, rows of tables and parts of an index all go through it. A result is a folder
+All go through `kept`: tuned encoders, finished trainings, frozen embeddings, trials that choose
+epochs and rates, rows of tables and parts of an index. A result is a folder
 
     ROOT/NAME-DIGEST/
-        made_of.json   what it was made of, every entry by its name; DIGEST is its hash
-        ...            the files that were made
-        SHA256SUMS     their hashes, as `sha256sum -c` reads them
+        made_of.json   the inputs by name; DIGEST is their hash
+        ...            the files of the result
+        SHA256SUMS     their hashes, in the format of `sha256sum -c`
 
-that appears whole or not at all. Other inputs are another folder, so nothing is ever stale, and a
-file that has changed since is noticed. Whoever wants to can write the sums anew: this finds
-accidents, not intent.
+that appears whole or not at all. Other inputs give another folder, so no result is ever stale, and
+a changed file is detected. The sums detect accidents, not deliberate changes.
 """
 
 import json
@@ -26,31 +25,31 @@ from runtime.processes import apart, barrier, is_main, main_decides, main_first
 
 MADE_OF = "made_of.json"
 
-# Of each kind: raised when the same inputs give another result, or files of another form.
+# By kind; raised if the same inputs give another result, or files of another form.
 FORMATS = {
     "backbone": 2,  # an encoder after its contrastive stage
     "training": 2,  # the heads of one training: predictions, scores, weights
-    "trial": 2,  # the scores of a training on a part of train, by epoch
+    "trial": 2,  # the scores of a training on held-out rows of train, by epoch
     "embeddings": 2,  # of the texts that a frozen encoder reads
     "vectors": 3,  # of a shard of texts
     "index part": 3,
     "row": 1,  # of a table
-    "texts": 1,  # of the train part of a table, which SimCSE learns from
+    "texts": 1,  # of the train part of a table, for SimCSE
 }
 
-# These hold nothing but numbers that are computed again in moments: a damaged one is replaced.
+# These only hold numbers that are quickly computed again: a damaged folder is replaced.
 CACHES = {"embeddings", "vectors", "trial", "texts"}
 
 
 @dataclass(frozen=True)
 class Work:
-    """Where a result is made.
+    """The paths for making a result.
 
     Attributes:
-        folder: to be filled. It gets its name when `make` returns; only the first of several
+        folder: the folder to fill. It is renamed when `make` returns; only the first of several
             processes writes into it.
-        state: a path for the state of an interrupted training; deleted with the result's arrival.
-        key: the digest in the name that the folder will get.
+        state: a path for the state of an interrupted training; deleted when the result is complete.
+        key: the digest in the final name of the folder.
     """
 
     folder: Path
@@ -67,17 +66,17 @@ def kept(
     name: str = "",
     together: bool = False,
 ) -> Path:
-    """Return the folder that holds what `made_of` describes, and make it unless it is there.
+    """Return the folder of the result with the inputs `made_of`, and make it unless it exists.
 
-    Of several processes all call this, and get the same answer.
+    All processes must call this, and all get the same answer.
 
     Args:
         kind: of FORMATS.
-        made_of: everything that decides the result, as JSON.
-        make: fills a folder; an error in it leaves nothing behind but the state.
+        made_of: everything that determines the result, as JSON.
+        make: fills a folder; after an error only the state is left.
         root: the folder of all such results.
-        name: what the folder's name begins with, for people.
-        together: all processes make it, as they train; otherwise the first one does.
+        name: prefix of the folder's name, for people.
+        together: all processes call `make`, as in training; otherwise only the first does.
 
     Raises:
         KeptError: a file of it is missing or was changed afterwards.
@@ -89,7 +88,7 @@ def kept(
     state = root / f"{folder.name}.state.pt"
     fault = main_decides(_fault(folder, made_of) if is_main() else None)
     if fault is None:
-        if is_main():  # a run that was killed right after the result had arrived
+        if is_main():  # the run was killed directly after completing the result
             state.unlink(missing_ok=True)
         return folder
     if fault and kind not in CACHES:
@@ -105,7 +104,7 @@ def kept(
     else:
         with main_first():
             if is_main():
-                # What `make` keeps in turn is not for the others, who wait.
+                # Nested calls of `kept` in `make` must not wait for the other processes.
                 with apart(), scratch_folder(folder) as temporary:
                     make(Work(temporary, state, key))
                     _finish(temporary, folder, made_of)
@@ -117,7 +116,7 @@ def kept(
 
 
 def _fault(folder: Path, made_of: dict[str, Any]) -> str | None:
-    """Return what is wrong with a kept folder: None if nothing, "" if it is not there."""
+    """Return the fault of a kept folder: None if there is none, "" if it does not exist."""
     sweep(folder.parent)
     if not folder.exists():
         return ""
@@ -131,9 +130,9 @@ def _fault(folder: Path, made_of: dict[str, Any]) -> str | None:
 
 
 def _finish(filled: Path, folder: Path, made_of: dict[str, Any]) -> None:
-    """Write what a filled folder was made of and the list of its files, and give it its name.
+    """Write the inputs and the list of files of a filled folder, and rename it.
 
-    Another command may have made the same result meanwhile: that one stays.
+    If another command has made the same result meanwhile, that one is kept.
     """
     (filled / MADE_OF).write_text(json.dumps(made_of, indent=1) + "\n", encoding="utf-8")
     seal_folder(filled)

@@ -1,8 +1,8 @@
-"""Standard output and error that never stop the work: closed, full, or of a small alphabet.
+"""Standard output and error that never stop the work if closed, full, or of a limited encoding.
 
-What is printed comes second to what is written to files. A command whose reader has gone, as in
-`| head -1`, goes on quietly; signs that the locale lacks are written as escapes, and so is, on
-standard output, what a terminal would obey.
+Files are more important than printed text. A command whose reader has ended, as in `| head -1`,
+continues silently. Characters that the locale lacks are written as escapes, and so are control
+characters on a terminal.
 """
 
 import errno
@@ -43,23 +43,23 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-# Of a reader that has gone, on purpose or not; any other failure is told at the end.
+# The reader has ended; any other failure is reported at the end.
 GONE = (errno.EPIPE, errno.EBADF)
 
 
 class Lasting(io.TextIOWrapper):
-    """Text that goes nowhere once it cannot be written, so that the work goes on.
+    """A stream that discards text after a failed write, so the work continues.
 
     Attributes:
-        fault: why it could not be written, unless the reader has gone.
-        needs_reader: raise BrokenPipeError instead of going on without one.
+        fault: why text could not be written, unless the reader has ended.
+        needs_reader: raise BrokenPipeError instead of continuing without a reader.
     """
 
     fault: OSError | None = None
     needs_reader = False
 
     def write(self, text: str) -> int:
-        """Write a text, or lose it."""
+        """Write a text, or discard it."""
         try:
             return super().write(text)
         except OSError as error:
@@ -67,7 +67,7 @@ class Lasting(io.TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """Write out what is buffered, or lose it."""
+        """Write out the buffer, or discard it."""
         try:
             super().flush()
         except OSError as error:
@@ -76,14 +76,14 @@ class Lasting(io.TextIOWrapper):
     def _lose(self, error: OSError) -> None:
         if error.errno not in GONE:
             self.fault = error
-        # What is still buffered, and what C libraries and children write, is lost alike.
+        # Buffered text and the output of C libraries and child processes are discarded too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if self.needs_reader and isinstance(error, BrokenPipeError):
             raise error
 
 
 class Shown(Lasting):
-    """Text that a terminal only shows: what it would obey is written as escapes."""
+    """A stream that writes control characters as escapes, for a terminal."""
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -92,12 +92,12 @@ class Shown(Lasting):
 
 
 def ready_streams() -> None:
-    """Make sys.stdout and sys.stderr last; streams that others have put there are left alone.
+    """Make sys.stdout and sys.stderr safe; streams that other code has replaced are not changed.
 
-    To be called before anything is opened: a closed descriptor 1 would become that file's, and
+    Must be called before any file is opened: a file could get the closed descriptor 1, and
     libraries would print into it.
     """
-    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:  # closed ones become the null device
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:  # opens closed ones as null device
         os.set_inheritable(opened, True)
     os.close(opened)
     sys.stdout = _lasting(sys.stdout, sys.__stdout__, 1, Shown)
@@ -111,8 +111,8 @@ def _lasting(stream: Any, original: Any, number: int, kind: type[Lasting]) -> An
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    # Not on its buffer: that remembers of its descriptor whether it can seek, and a pipe that has
-    # been put there since cannot.
+    # A new stream, not its buffer, which stores whether its descriptor can seek. The descriptor
+    # may have been replaced by a pipe, which cannot.
     return kind(
         open(number, "wb", 0 if stream.write_through else -1, closefd=False),
         stream.encoding,
@@ -123,13 +123,13 @@ def _lasting(stream: Any, original: Any, number: int, kind: type[Lasting]) -> An
 
 
 def need_reader() -> None:
-    """From now on, raise BrokenPipeError when nobody reads what is printed: it is all there is."""
+    """From now on, raise BrokenPipeError if the reader has ended: the output is the only result."""
     if isinstance(sys.stdout, Lasting):
         sys.stdout.needs_reader = True
 
 
 def fault_of_output() -> OSError | None:
-    """Write out what is still buffered; return why output could not be written, None if it was."""
+    """Write out the buffers; return why output could not be written, None if it was."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     return sys.stdout.fault if isinstance(sys.stdout, Lasting) else None

@@ -1,4 +1,4 @@
-"""What torchrun tells the processes that it starts. Loads no torch."""
+"""The environment variables of torchrun. Loads no torch."""
 
 import os
 
@@ -6,9 +6,9 @@ VARIABLES = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def rank() -> int:
-    """Return which of torchrun's processes this is; 0 without it.
+    """Return the number of this process under torchrun; 0 without it.
 
-    Only all of its variables together count: clusters and shells leave a RANK of other meaning.
+    All variables of torchrun must be set, since clusters and shells use RANK for other purposes.
     """
     stated = [os.environ.get(name, "") for name in VARIABLES]
     return int(stated[1]) if all(stated) and stated[1].isdecimal() else 0

@@ -1,4 +1,4 @@
-"""What training loops share: seeds, the rows of a step, AdamW, its schedule, resumable state."""
+"""Shared parts of training loops: seeds, rows of a step, AdamW, its schedule, saved states."""
 
 import math
 import pickle
@@ -68,8 +68,8 @@ def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
 class AdamW(torch.optim.AdamW):
     """PyTorch's AdamW without the wrappers that keep PyTorch's compiler away from its methods.
 
-    Nothing is compiled here, and the first call of a wrapper would load that compiler: 800 modules,
-    which take a second of every command that trains.
+    Nothing is compiled here, but the first call of a wrapper would load the compiler: 800 modules,
+    which take a second in every command that trains.
     """
 
     step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
@@ -95,7 +95,7 @@ def adamw(
             if parameter.requires_grad:
                 bare = parameter.ndim < 2 or any(part in name for part in undecayed)
                 (plain if bare or not weight_decay else decayed).append(parameter)
-        # Every group takes a call of the kernel: as long as a small head's update.
+        # Every group needs a call of the kernel, which takes as long as a small head's update.
         for parameters, decay in ((decayed, weight_decay), (plain, 0.0)):
             if parameters:
                 groups.append({"params": parameters, "lr": learning_rate, "weight_decay": decay})
@@ -119,7 +119,7 @@ def linear_schedule(
 def linear_factor(
     num_steps: int, warmup_ratio: float, decay_ratio: float = 1.0
 ) -> Callable[[int], float]:
-    """Return what the learning rate is multiplied by in a step, counted from 0."""
+    """Return the factor of the learning rate in a step, counted from 0."""
     warmup = round(num_steps * warmup_ratio)
     decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
 
@@ -142,7 +142,7 @@ def check_finite(value: float, step: int) -> None:
 
 
 def host_copy(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return a copy of tensors on the host, so that further training leaves it alone."""
+    """Return a copy of tensors on the host, which further training does not change."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
 
 
@@ -155,7 +155,7 @@ class Stateful(Protocol):
 
 
 class Trainer(Protocol):
-    """A training loop: what its optimizer step changes, and where its state is kept."""
+    """A training loop: the modules that its optimizer changes, and the path of its state."""
 
     trained: Any
     optimizer: Any
@@ -164,7 +164,7 @@ class Trainer(Protocol):
 
 
 def save_trainer(trainer: Trainer, names: Sequence[str]) -> None:
-    """Write what a later step depends on: weights, AdamW's moments, the place in the schedule.
+    """Write everything that later steps need: weights, AdamW's moments, position in the schedule.
 
     All processes call this; `names` are the attributes that hold the trainer's progress.
     """
@@ -191,10 +191,10 @@ def _parts(trainer: Trainer) -> dict[str, Stateful]:
 
 
 def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:
-    """Write the run's state whole; if that fails, the older state stays.
+    """Write the run's state atomically; if that fails, the older state is kept.
 
-    `parts` are what the optimizer step changes; `progress` is of tensors, numbers, strings, lists
-    and dicts.
+    `parts` are the objects that an optimizer step changes; `progress` may hold tensors, numbers,
+    strings, lists and dicts.
     """
     state = {name: part.state_dict() for name, part in parts.items()}
     state |= {"progress": progress, "random": gather_objects(random_state())}  # one per process
