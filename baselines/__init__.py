@@ -1,1 +1,1 @@
-"""What SimCSE is compared with: baselines without training, and other objectives, hand-written."""
+"""Methods that SimCSE is compared with: baselines without training, and other objectives."""

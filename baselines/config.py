@@ -1,6 +1,6 @@
-"""The recipes of the other objectives, beside simcse.config.PRESETS.
+"""The recipes of the other objectives, in addition to simcse.config.PRESETS.
 
-`paper` is each method's own. `report` had no such runs and is the same. `quick` takes minutes on
+`paper` is the published recipe. `report` had no such runs and is the same. `quick` takes minutes on
 two cores and small encoders: as in SimCSE's, ten times the paper's learning rate, and few steps.
 """
 
@@ -41,7 +41,7 @@ def _quick(recipe: SimCSEConfig, batch_size: int = DUAL_QUICK.batch_size) -> Sim
     )
 
 
-# CT: as many sentences in a step as the others have, 16 bags of 9.
+# CT: 16 bags of 9, so a step has as many sentences as with the other objectives.
 _QUICK = {
     "dual": DUAL_QUICK,
     "ct": _quick(CT, batch_size=16),

@@ -1,4 +1,4 @@
-"""One face for everything that is compared: texts to vectors, pairs of texts to similarities.
+"""A common interface of all compared methods: texts to vectors, pairs of texts to similarities.
 
 Legend: N texts or pairs, D numbers per vector.
 """
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix
 
-# What compares words alone, such as a page, needs no torch.
+# Modules that only compare words, such as a page, need no torch.
 if TYPE_CHECKING:
     from minbert.encoder import SentenceEncoder
 
-# Dense, or sparse: words that a text lacks are not stored.
+# Dense or sparse; a sparse matrix does not store zeros.
 Vectors: TypeAlias = np.ndarray | csr_matrix
 Embed = Callable[[Sequence[str]], Vectors]
 Compare = Callable[[Sequence[str], Sequence[str]], np.ndarray]
@@ -25,7 +25,7 @@ Compare = Callable[[Sequence[str], Sequence[str]], np.ndarray]
 
 @dataclass(frozen=True)
 class Embedder:
-    """What the evaluation measures: texts to vectors and/or pairs to similarities."""
+    """A method that the evaluation measures: texts to vectors and/or pairs to similarities."""
 
     # The row's name in tables, e.g. "mini, mean, whitening 256".
     name: str
@@ -33,7 +33,7 @@ class Embedder:
     embed: Embed | None
     # N pairs -> (N,) similarities; None: the cosine of the vectors.
     compare: Compare | None = None
-    # Fitted on the unlabelled sentences of the set that is scored: whitening, flow, TF-IDF's idf.
+    # Fits the method to the scored set's unlabelled sentences: whitening, flow, TF-IDF's idf.
     adapt: Callable[[Sequence[str]], Embedder] | None = None
 
 
@@ -43,13 +43,13 @@ def of_encoder(
     pooling: str | None = None,
     reading: Callable[[SentenceEncoder], Embed] | None = None,
 ) -> Embedder:
-    """Return an encoder as an Embedder; the encoder itself is left as it is.
+    """Return an encoder as an Embedder; the encoder is not changed.
 
     Args:
-        pooling: one of minbert.config.POOLINGS; None keeps the encoder's own.
-        reading: how it embeds texts (the evaluation keeps vectors on disk); None: it encodes them.
+        pooling: one of minbert.config.POOLINGS; None keeps the encoder's pooling.
+        reading: a function that embeds texts (the evaluation caches vectors); None: encode them.
     """
-    # The same weights under another pooling, and no second copy of them.
+    # The same weights with another pooling, without a copy.
     view = copy.copy(encoder)
     if pooling is not None:
         view.pool_by(pooling)
@@ -69,7 +69,7 @@ def cosines(first: Vectors, second: Vectors) -> np.ndarray:
 
 
 def similarities(embedder: Embedder, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-    """Return an Embedder's similarity of each of N pairs, (N,): its own, or the cosine."""
+    """Return an Embedder's similarity of each of N pairs, (N,); by default the cosine."""
     if embedder.compare is not None:
         return embedder.compare(first, second)
     assert embedder.embed is not None, "an Embedder has vectors or similarities"

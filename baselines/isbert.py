@@ -1,4 +1,4 @@
-"""IS-BERT: a sentence's vector should tell its own words from those of others (Zhang et al. 2020).
+"""IS-BERT: maximises mutual information between a sentence and its tokens (Zhang et al. 2020).
 
 Convolutions over the encoder's token states give each token features of its neighbourhood; their
 mean is the sentence's vector. Training raises the mutual information between the two.
@@ -32,13 +32,13 @@ from simcse.config import SimCSEConfig
 from simcse.objectives import Siamese, too_few
 from simcse.views import ContrastiveData
 
-# How many neighbours a convolution sees, the token included.
+# The window sizes of the convolutions, in tokens.
 WINDOWS = (1, 3, 5)
-FILE = "isbert.safetensors"  # the convolutions, beside the encoder's weights
+FILE = "isbert.safetensors"  # the convolutions, in the folder of the encoder's weights
 
 
 class TokenFeatures(nn.Module):
-    """Convolutions of several windows over token states, side by side: H numbers per token."""
+    """Concatenated convolutions of several windows over token states: H numbers per token."""
 
     def __init__(self, hidden_size: int):
         super().__init__()
@@ -76,7 +76,7 @@ class InfoEncoder(SentenceEncoder):
         info = cls.__new__(cls)
         vars(info).update(vars(encoder))
         info.features = features.to(encoder.device)
-        info.steps = nn.Sequential()  # what follows another pooling
+        info.steps = nn.Sequential()  # these belong to another pooling
         return info
 
     def embed_tokens(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:
@@ -99,13 +99,13 @@ class InfoEncoder(SentenceEncoder):
         return mean_features(*self.embed_tokens(batch))
 
     def save(self, path: str | Path, notes: dict[str, Any] | None = None) -> None:
-        """Write the encoder's checkpoint, and the convolutions beside it as isbert.safetensors."""
+        """Write the encoder's checkpoint, and the convolutions as isbert.safetensors next to it."""
         with whole_checkpoint(Path(path)) as folder:
             super().save(folder, notes)
             write_tensors(self.features.state_dict(), folder / FILE)
 
     def fingerprint(self, weights: str | None = None) -> str:
-        """Return a SHA-256 of what decides the embeddings, the convolutions included."""
+        """Return a SHA-256 of everything that determines the embeddings, with the convolutions."""
         made_of = super().fingerprint(weights) + tensors_digest(self.features.state_dict())
         return hashlib.sha256(made_of.encode()).hexdigest()
 
@@ -113,10 +113,10 @@ class InfoEncoder(SentenceEncoder):
 def load_tuned(
     folder: Path, device: str = "auto", precision: str = "auto", pooling: str | None = None
 ) -> SentenceEncoder:
-    """Return the encoder of a folder that a contrastive stage left, whichever objective it had.
+    """Return the encoder in the folder of a contrastive stage with any objective.
 
-    IS-BERT's has its convolutions; with another `pooling` than the folder states it is the plain
-    encoder.
+    IS-BERT's encoder has its convolutions; with another `pooling` than the folder states, the plain
+    encoder is returned.
 
     Raises:
         CheckpointError: the folder is missing, damaged or not as it was saved.
@@ -145,7 +145,7 @@ class MutualInformation(Siamese):
 
     @classmethod
     def check(cls, config: SimCSEConfig, data: ContrastiveData) -> None:
-        """Refuse, besides what every form does, batches of one sentence."""
+        """Check as every form does, and refuse batches of one sentence."""
         super().check(config, data)
         if min(config.batch_size, len(data)) == 1:
             raise TrainingError(too_few(config, "other sentences"))
@@ -162,7 +162,7 @@ class MutualInformation(Siamese):
     def measure(
         self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss, and the share of tokens whose own sentence scores highest."""
+        """Return the loss, and the share of tokens whose sentence has the highest score."""
         features, real = views[0][..., :-1], views[0][..., -1].bool()
         return jensen_shannon_loss(features, real)
 
@@ -176,12 +176,12 @@ class MutualInformation(Siamese):
 
 
 def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """Return minus the estimated mutual information, and the share of tokens matched right.
+    """Return minus the estimated mutual information, and the share of tokens matched correctly.
 
     The Jensen-Shannon estimator (paper, equation 2; Hjelm et al. 2019) with the dot product as its
-    discriminator T, as in the published code: the mean of sp(-T) over tokens with their own
-    sentence, plus the mean of sp(T) over tokens with every other, where sp(x) = log(1 + e^x).
-    `features` (B, T, H) are of tokens, of which some are `real`, (B, T).
+    discriminator T, as in the published code: the mean of sp(-T) over tokens with their sentence,
+    plus the mean of sp(T) over tokens with every other sentence, where sp(x) = log(1 + e^x).
+    `features` (B, T, H) are of tokens; `real` (B, T) marks those that are not padding.
     """
     sentences = mean_features(features, real)  # (B, H)
     tokens = features[real]  # (all tokens, H)
@@ -190,7 +190,7 @@ def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]
     owners = real.nonzero()[:, 0]
     matching = F.one_hot(owners, len(sentences)).bool()  # (all tokens, B)
     positive = F.softplus(-scores[matching]).mean()
-    # A last batch of one sentence has no others, and an empty mean would be NaN.
+    # A last batch of one sentence has no other sentences, and an empty mean would be NaN.
     others = scores[~matching]
     negative = F.softplus(others).sum() / max(1, others.numel())
     accuracy = (scores.argmax(dim=1) == owners).float().mean()

@@ -1,8 +1,8 @@
 """Maps that spread sentence vectors over all directions: BERT-whitening and BERT-flow.
 
-BERT's vectors fill space unevenly: they crowd into a narrow cone, where all cosines are high, with
-frequent words in the middle of it and rare ones scattered. Both maps are fitted to the unlabelled
-sentences that are to be compared; the encoder stays fixed, and cosines are taken after the map.
+BERT's vectors fill space unevenly: they lie in a narrow cone, where all cosines are high, with
+frequent words in its middle and rare ones scattered. Both maps are fitted to the unlabelled
+sentences of the scored set; the encoder is not changed, and cosines are computed after the map.
 Legend: N vectors, D numbers of each, K of them kept.
 """
 
@@ -26,13 +26,13 @@ Map = Callable[[np.ndarray], np.ndarray]  # vectors (N, D) -> (N, K), float32
 
 
 def whitened(base: Embedder, size: int | None = None) -> Embedder:
-    """Return an Embedder whose `adapt` whitens the vectors of `base` on the sentences given."""
+    """Return an Embedder whose `adapt` fits a whitening of the vectors of `base` to sentences."""
     name = f"{base.name}, whitening" + (f" {size}" if size else "")
     return _mapped(base, name, lambda vectors: fit_whitening(vectors, size))
 
 
 def flowed(base: Embedder, config: "FlowConfig | None" = None) -> Embedder:
-    """Return an Embedder whose `adapt` fits a flow on the vectors of the sentences given."""
+    """Return an Embedder whose `adapt` fits a flow to the vectors of sentences."""
 
     def fit(vectors: np.ndarray) -> Map:
         flow = fit_flow(vectors, config)
@@ -47,7 +47,7 @@ def flowed(base: Embedder, config: "FlowConfig | None" = None) -> Embedder:
 
 
 def _mapped(base: Embedder, name: str, fit: Callable[[np.ndarray], Map]) -> Embedder:
-    """Return an Embedder that gives the vectors of `base` as they are until it is adapted."""
+    """Return an Embedder that gives the unchanged vectors of `base` until it is adapted."""
     embed = base.embed
     assert embed is not None, "only vectors can be mapped"
 
@@ -64,8 +64,8 @@ def fit_whitening(vectors: np.ndarray, size: int | None = None) -> Map:
     """Return the whitening of `vectors`, (N, D): x -> (x - mean) W (Su et al. 2021).
 
     With the covariance U S U^T, W = U sqrt(1/S) gives W^T U S U^T W = I (paper, equations 5 to 7):
-    mean 0, and all directions vary alike. The first K columns belong to the largest variances, so
-    keeping only those loses least.
+    mean 0, and equal variance in all directions. The first K columns belong to the largest
+    variances, so keeping only those loses least.
 
     Args:
         vectors: of the sentences to adapt to.
@@ -82,7 +82,7 @@ def fit_whitening(vectors: np.ndarray, size: int | None = None) -> Map:
     covariance = np.atleast_2d(np.cov(wide, rowvar=False))  # (D, D)
     # Symmetric, so its singular vectors are its eigenvectors, largest variance first.
     directions, variances, _ = np.linalg.svd(covariance)
-    # N vectors span N - 1 directions at most; 1/S of the others would be noise without bound.
+    # N vectors span at most N - 1 directions; 1/S of the others would amplify noise without bound.
     varying = variances > NO_VARIANCE * max(variances[0], np.finfo(np.float64).tiny)
     kept = min(int(varying.sum()), size or len(varying))
     matrix = directions[:, :kept] / np.sqrt(variances[:kept])  # (D, K), the W of the paper
@@ -118,7 +118,7 @@ class FlowStep(nn.Module):
         super().__init__()
         self.bias = nn.Parameter(torch.zeros(size))
         self.log_scale = nn.Parameter(torch.zeros(size))
-        # Coupling changes one half by the other; permuted, all numbers meet each other.
+        # Coupling changes one half by the other; permutations mix all numbers.
         self.order: Tensor
         self.register_buffer("order", torch.randperm(size))
         self.cut = size // 2
@@ -139,7 +139,7 @@ class FlowStep(nn.Module):
     def normalise(self, x: Tensor) -> None:
         """Start actnorm so that it gives these vectors, (N, D), mean 0 and variance 1."""
         self.bias.copy_(-x.mean(dim=0))
-        # A number that never varies would ask for an infinite scale; it keeps its own.
+        # A constant number would need an infinite scale; its scale is not changed.
         spread = x.std(dim=0, correction=0)
         self.log_scale.copy_(-torch.where(spread > 1e-6, spread, 1.0).log())
 
@@ -206,18 +206,18 @@ def fit_flow(vectors: np.ndarray, config: FlowConfig | None = None) -> Flow:
     x = torch.from_numpy(np.array(vectors, np.float32))
     if len(x) < 2 or not bool((x != x[0]).any()):
         raise TrainingError("a flow needs two or more different vectors; adapt it to more texts")
-    # Its draws are its own: the generator that others use goes on as if nothing had been drawn.
+    # Uses separate random numbers and does not change the state of the global generator.
     before = random_state()
     torch.manual_seed(config.seed)
     try:
         flow = Flow(x.shape[1], config)
-        # All vectors at once set the actnorms; from there on gradients do.
+        # All vectors initialise the actnorms, which are then trained by gradients.
         with torch.no_grad():
             flow(x, start=True)
         optimizer = torch.optim.Adam(flow.parameters(), lr=config.learning_rate)
         for _ in range(config.num_steps):
             rows = torch.randint(len(x), (min(config.batch_size, len(x)),))
-            # The more likely the vectors, the more evenly their images fill the Gaussian.
+            # The higher the likelihood, the more evenly the images fill the Gaussian.
             loss = -flow.log_likelihood(x[rows]).mean()
             optimizer.zero_grad()
             loss.backward()

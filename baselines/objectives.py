@@ -1,4 +1,4 @@
-"""The objectives that SimCSE is compared with: their examples, their losses, ALL_OBJECTIVES.
+"""The objectives that SimCSE is compared with: examples and losses, and ALL_OBJECTIVES.
 
 Legend: B examples, V views, H hidden_size, C classes, n sequences.
 """
@@ -26,7 +26,7 @@ from simcse.views import ContrastiveData, single, unsupervised
 
 # CT's bag: a sentence with itself, and with this many others (Carlsson et al. 2021).
 NEGATIVES = 7
-# Which others is drawn once, so that a stopped and resumed run meets the same bags.
+# The others are drawn once, so a resumed run has the same bags.
 BAG_SEED = 0
 
 
@@ -57,10 +57,10 @@ def labelled_pairs(
 def bags(
     sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
 ) -> ContrastiveData:
-    """Return each sentence, itself again, and NEGATIVES others drawn at random, (n, 9).
+    """Return each sentence twice, and NEGATIVES others drawn at random, (n, 9).
 
     Raises:
-        DataError: a single sentence, which has no others.
+        DataError: there is only one sentence.
     """
     sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     count = len(sequences)
@@ -70,7 +70,7 @@ def bags(
             "with more"
         )
     sentence = np.arange(count)[:, None]
-    # A draw among all but one; those from the sentence itself on move up by one.
+    # Draw among all sentences but one; rows from the sentence itself on are shifted by one.
     others = np.random.default_rng(BAG_SEED).integers(count - 1, size=(count, NEGATIVES))
     return ContrastiveData(
         sequences, np.hstack([sentence, sentence, others + (others >= sentence)])
@@ -78,7 +78,7 @@ def bags(
 
 
 class TwoEncoders(Siamese):
-    """SimCSE with an encoder of its own for the first view (Gao et al. 2021, section 3).
+    """SimCSE with a separate encoder for the first view (Gao et al. 2021, section 3).
 
     The paper finds one shared encoder better. The encoder of the other views is kept.
     """
@@ -86,9 +86,9 @@ class TwoEncoders(Siamese):
     two_encoders = True
 
     def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
-        """Copy the encoder, pooled as it is to be trained."""
+        """Copy the encoder, with its pooling for training."""
         super().__init__(encoder, config)
-        # After the pooling is set, so that both begin with the same weights everywhere.
+        # After the pooling is set, so that both begin with the same weights, MLP included.
         self.first_encoder = encoder.clone()
         self.first_model = self.first_encoder.model  # a submodule: trained with the other
         self.first_projection = copy.deepcopy(self.projection)
@@ -105,7 +105,7 @@ class ContrastiveTension(TwoEncoders):
     """CT: the two encoders must agree on a sentence and disagree on others (Carlsson et al. 2021).
 
     f1 reads the sentence, f2 the sentence again and K others. f2 is kept, as in
-    sentence-transformers; the authors keep whichever scores better on dev.
+    sentence-transformers; the authors keep the one with the better dev score.
     """
 
     in_batch = False
@@ -120,7 +120,7 @@ class ContrastiveTension(TwoEncoders):
         """
         others = torch.stack(tuple(views[1:]), dim=1)  # (B, V - 1, H)
         scores = torch.einsum("bh,bvh->bv", views[0], others)  # (B, V - 1)
-        # In each bag the first is the sentence itself, the only right answer.
+        # In each bag the first text is the sentence itself, the only positive.
         targets = torch.zeros_like(scores)
         targets[:, 0] = 1.0
         accuracy = ((scores > 0) == targets.bool()).float().mean()
@@ -130,7 +130,7 @@ class ContrastiveTension(TwoEncoders):
 class SoftmaxOverPair(Siamese):
     """SBERT: one encoder for premise and hypothesis, and a classifier dropped after training.
 
-    Sentence vectors by way of a classifier of NLI pairs (Reimers and Gurevych 2019).
+    The classifier of NLI pairs trains the sentence vectors (Reimers and Gurevych 2019).
     """
 
     in_batch = False
@@ -146,8 +146,8 @@ class SoftmaxOverPair(Siamese):
     ) -> tuple[Tensor, Tensor]:
         """Return the mean cross-entropy of softmax(W [u; v; |u-v|]), and the share of right pairs.
 
-        Paper, section 3. |u-v| is what makes near sentences near: without it the classifier learns
-        as much, and the cosine of u and v little (table 6).
+        Paper, section 3. |u-v| relates the labels to distances: without it the classifier learns as
+        well, but the cosine of u and v learns little (table 6).
         """
         assert labels is not None, "SBERT learns from labelled pairs"
         u, v = views

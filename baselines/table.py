@@ -23,7 +23,7 @@ def baselines(
     glove: Path | None = None,
     reading: Callable[[SentenceEncoder], Embed] | None = None,
 ) -> list[Embedder]:
-    """Return what needs no training of the encoder, in table order; it is left as it is.
+    """Return the baselines without training of the encoder, in table order; it is not changed.
 
     Args:
         name: of the encoder, the first word of its rows.
@@ -44,8 +44,8 @@ def baselines(
 
 
 def reduced_size(hidden_size: int) -> int:
-    """Return to how many numbers whitening reduces a vector: 256, as for bert-base in the paper.
+    """Return the number of dimensions after whitening: 256, as for bert-base in the paper.
 
-    Encoders so small that this is hardly a reduction keep half of their numbers.
+    Small encoders, for which this is hardly a reduction, keep half of their dimensions.
     """
     return min(256, hidden_size // 2)

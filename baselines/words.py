@@ -1,4 +1,4 @@
-"""What can be said of texts without an encoder: majority, word overlap, TF-IDF, averaged vectors.
+"""Baselines without an encoder: majority class, word overlap, TF-IDF, averaged word vectors.
 
 Legend: N texts or pairs, D numbers per vector, V words or pieces, H hidden_size.
 """
@@ -17,7 +17,7 @@ from data.examples import DataError
 from data.overlap import normalise
 from data.tables import numbered_lines
 
-# What compares words alone, such as a page, needs no torch.
+# Modules that only compare words, such as a page, need no torch.
 if TYPE_CHECKING:
     from minbert.encoder import SentenceEncoder
 
@@ -33,8 +33,8 @@ def words(text: str) -> list[str]:
 def majority() -> Embedder:
     """Return the Embedder that gives every text the same vector, a single zero.
 
-    A classifier that sees the same vector for every text predicts the most frequent class, a
-    regression the mean label, and the cosines of all pairs are equal, hence correlate with nothing.
+    With the same vector for every text, a classifier predicts the most frequent class and a
+    regression the mean label. The cosines of all pairs are equal, so correlations are undefined.
     """
     return Embedder("majority", lambda texts: np.zeros((len(texts), 1), np.float32))
 
@@ -45,7 +45,7 @@ def majority() -> Embedder:
 def word_overlap() -> Embedder:
     """Return the Embedder that compares pairs by their words, and has no vectors.
 
-    A bag of words knows no order: "dog bites man" and "man bites dog" are the same to it.
+    A bag of words has no order: "dog bites man" and "man bites dog" are equal.
     """
     return Embedder("word overlap", None, jaccard)
 
@@ -65,7 +65,7 @@ def jaccard(
 ) -> np.ndarray:
     """Return |A n B| / |A u B| of the sets of lower-cased words of each pair, (N,) in 0 .. 1.
 
-    Words of `without` do not count. Two texts without a single word are alike.
+    Words in `without` do not count. Two texts without any word have overlap 1.
     """
     shares = []
     for a, b in zip(first, second, strict=True):
@@ -79,10 +79,10 @@ def jaccard(
 
 
 def tfidf() -> Embedder:
-    """Return the Embedder that counts words, weighted by their rarity in the set that is scored.
+    """Return the Embedder that counts words, weighted by their rarity in the scored set.
 
-    Until it is adapted it has no vectors, only similarities, with the rarities of the pairs' own
-    texts: vectors of two calls would count different words.
+    Until it is adapted it has no vectors, only similarities, with rarities in the texts of the
+    pairs: vectors of two calls would count different words.
     """
     return Embedder("TF-IDF", None, _tfidf_of_pairs, _tfidf_of)
 
@@ -90,9 +90,9 @@ def tfidf() -> Embedder:
 def _tfidf_of(texts: Sequence[str]) -> Embedder:
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to load
 
-    # Our own words, not the library's, which drop single letters: all of "a" and "I".
+    # Our tokenization, not the library's, which drops single letters such as "a" and "I".
     counts = TfidfVectorizer(analyzer=words, dtype=np.float64)
-    # Without a word in any text there is nothing to fit; one empty word stands for all.
+    # Without a word in any text nothing can be fitted; one empty word is used instead.
     counts.fit([*texts, "the"] if not any(map(words, texts)) else texts)
 
     def embed(texts: Sequence[str]) -> csr_matrix:
@@ -111,11 +111,11 @@ def _tfidf_of_pairs(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
 
 
 class StaticVectors:
-    """The vectors of a file, of which only those of words that occurred are held.
+    """The vectors of a file; only those of words that occurred are in memory.
 
     Args:
         path: one word and its D numbers per line, separated by blanks, as GloVe is published
-            (Pennington et al. 2014). word2vec's header line (number of words, D) is passed over.
+            (Pennington et al. 2014). word2vec's header line (number of words, D) is skipped.
     """
 
     def __init__(self, path: Path):
@@ -125,14 +125,14 @@ class StaticVectors:
         self.size = 0  # D, known once the file has been opened
 
     def read(self, texts: Iterable[str]) -> None:
-        """Look for the words of `texts` that were not looked for before: one pass over the file.
+        """Read the vectors of new words in `texts`, in one pass over the file.
 
         Raises:
-            DataError: a missing or empty file; a line with another number of fields than the
-                first one's, or with one that is not a number.
+            DataError: a missing or empty file; a line with another number of fields than the first
+                line, or with a field that is not a number.
         """
         new = {word for text in texts for word in words(text)} - self.sought
-        # No new words, no pass: a published file holds a gigabyte.
+        # Without new words the file is not read, since published files have a gigabyte.
         if not new and self.size:
             return
         for number, line in numbered_lines(self.path):
@@ -201,9 +201,9 @@ def static_file(path: Path, name: str) -> Embedder:
 
 
 def word_embeddings(encoder: SentenceEncoder, name: str) -> Embedder:
-    """Return the mean of the encoder's own word embeddings, special tokens left out.
+    """Return the mean of the encoder's word embeddings, without special tokens.
 
-    It reads neither positions nor layers: the encoder's pieces as a bag.
+    It uses no positions and no layers: a bag of the encoder's pieces.
     """
     table = encoder.model.embeddings.word_embeddings.weight
 
@@ -216,7 +216,7 @@ def word_embeddings(encoder: SentenceEncoder, name: str) -> Embedder:
             (real.astype(np.float32), sequences.ids.astype(np.int32), sequences.offsets), shape
         )
         sums = tokens @ table.detach().float().cpu().numpy()  # (N, V) x (V, H) -> (N, H)
-        # A text of special tokens alone has the sum 0 and so the mean 0.
+        # A text with only special tokens has the sum 0 and so the mean 0.
         return np.asarray(sums / np.maximum(tokens.sum(axis=1), 1), np.float32)
 
     return Embedder(name, embed)
