@@ -15,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def work(options: Options) -> None:
-    """Measure; what is heavy loads here."""
+    """Measure; heavy imports happen here."""
     from benchmarks.run import run
 
     run(options)

@@ -1,7 +1,7 @@
-"""Texts to embeddings and pairs to scores, beside sentence-transformers and its engines.
+"""Benchmarks of embedding and pair scoring, compared with sentence-transformers and its engines.
 
-A round reads a fifth of the texts, the next round the next; on a GPU, all. The quality of a side is
-that of its results beside float32's.
+Each round reads the next fifth of the texts; on a GPU, all texts. The quality of a side compares
+its results with those in float32.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ from runtime.errors import MachineError
 
 COUNT = 2000  # sentences, or pairs
 LARGE = 1000  # sentences, for bert-base's shape
-CHECKED = 64  # texts that the sides are compared on first
+CHECKED = 64  # texts on which the sides' results are compared first
 
 
 def encode(bench: Bench) -> Iterator[Work]:
-    """Yield the encoders' works: bert-base's shape, real MiniLM, and mini; or one that is named.
+    """Yield the works of the encoders: bert-base's shape, real MiniLM, and mini; or a named one.
 
-    Quality is what Spearman's correlation on STS gains or loses or, of random weights, which have
-    none, the mean cosine; int8 has no meaning for them either.
+    Quality is the change of Spearman's correlation on STS, or the mean cosine for random weights,
+    which have no meaningful correlation. int8 is not meaningful for random weights.
     """
     if bench.checkpoint:
         folder = find_checkpoint(bench.checkpoint)
@@ -102,7 +102,7 @@ def correlation(encode: Encode, pairs: Sequence[SentencePair]) -> float:
 def in_int8(
     bench: Bench, folder: Path, pooling: str | None = None
 ) -> tuple[list[SentenceEncoder], list[str]]:
-    """Return minbert's encoder in int8, or a line that says why there is none; neither on a GPU."""
+    """Return minbert's encoder in int8, or a line with the reason for none; neither on a GPU."""
     if bench.device.type != "cpu":
         return [], []
     try:
@@ -119,7 +119,7 @@ def cross(bench: Bench) -> Iterator[Work]:
     folder = with_classifier(bench)
     default = peers.cross_encoder(folder, bench.device, torch.float32)
     best = peers.cross_encoder(folder, bench.device, bench.dtype)
-    classifier = default.model.classifier  # the peer's, on all sides
+    classifier = default.model.classifier  # the peer's classifier, on all sides
     ours = SentenceEncoder.from_pretrained(
         str(minilm(bench)), pooling="cls", device=str(bench.device)
     ).freeze()
@@ -139,7 +139,7 @@ def cross(bench: Bench) -> Iterator[Work]:
     def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:
         read = partial(score, encoder, classifier=classifier)
         agreement = quality(read(few), name, dtype is not None)
-        expect(bool(agreement), f"scores of CrossEncoder and of {name}")  # ours must be right
+        expect(bool(agreement), f"scores of CrossEncoder and of {name}")  # our scores must be right
         return Side(name, lambda r: read(parts[r]), dtype, quality=agreement)
 
     int8, missing = in_int8(bench, minilm(bench), "cls")
@@ -157,7 +157,7 @@ def cross(bench: Bench) -> Iterator[Work]:
 
 
 def with_classifier(bench: Bench) -> Path:
-    """Write MiniLM with one random linear layer, so that every side has the same."""
+    """Write MiniLM with one random linear layer, used by every side."""
     folder = bench.scratch / "cross"
     if not folder.exists():
         torch.manual_seed(0)

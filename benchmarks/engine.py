@@ -1,11 +1,11 @@
-"""How things are timed: the same work by every side, in turns, in one process; medians of rounds.
+"""The timing: all sides do the same work in turns, in one process; figures are medians of rounds.
 
-A side's first round warms it up: what is timed is what a long run does. A figure is a ratio to a
-peer and a share of the machine's limit, which is measured too. Floating-point operations are
-counted on real tokens only: what a side spends on padding is its own affair.
+The first round of a side is a warm-up and is not timed, so the figures are those of long runs. A
+figure is a ratio to a peer and a share of the machine's measured limit. Floating-point operations
+are counted only on real tokens, not on padding.
 
-A round that other programs disturbed is timed again, a few times per side. What could not be timed
-quietly is marked.
+A round that other programs disturbed is repeated, a few times per side. Figures that remain
+disturbed are marked.
 """
 
 import gc
@@ -36,15 +36,15 @@ MATMUL_SHAPES = ((4096, 768, 3072), (4096, 3072, 768), (2048, 2048, 2048))
 
 @dataclass(frozen=True)
 class Side:
-    """One way to do the work of a round; the first side of a work is ours."""
+    """One implementation of the work of a round; the first side of a work is ours."""
 
     name: str
     run: Callable[[int], Any]
-    dtype: torch.dtype | None = None  # of the matrix products, where a share of the peak is asked
+    dtype: torch.dtype | None = None  # of the matrix products, if the share of the peak is measured
     times: int = 1  # how often the measured piece occurs in the whole work
-    flops: Sequence[float] | None = None  # of every round, where they are fewer than the work's
-    quality: str | None = None  # of its results beside the reference's, where it is a question
-    rounds: int | None = None  # at most that many with the first one, where they are long
+    flops: Sequence[float] | None = None  # of every round, if fewer than those of the work
+    quality: str | None = None  # of its results compared with the reference, if they may differ
+    rounds: int | None = None  # at most this many, the first included, for long rounds
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Work:
     amounts: Sequence[int]  # of every round
     sides: Sequence[Side]
     flops: Sequence[float] | None = None  # of every round, on real tokens
-    skipped: Sequence[str] = ()  # sides that are not there, and why
+    skipped: Sequence[str] = ()  # missing sides with the reason
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What one side took."""
+    """The measurements of one side."""
 
     work: str
     side: str
@@ -73,22 +73,22 @@ class Figure:
     unit: str
     ratio: float  # our rate / this rate: above 1 we are faster
     peak_share: float | None  # of the measured matmul peak
-    memory_mib: float | None  # highest above what was there before
+    memory_mib: float | None  # highest additional memory
     rounds: int  # that were timed
-    quality: str | None = None  # beside the reference's
+    quality: str | None = None  # compared with the reference
     others: float | None = None  # cores that other programs took in the worst round; None: unknown
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs took part of the machine in a round that counts."""
+        """Whether other programs used the machine in a timed round."""
         return not is_quiet(self.others)
 
 
 def measure(work: Work, device: torch.device) -> list[Figure]:
-    """Return a figure per side; within a round the sides take turns, and the first one changes.
+    """Return a figure per side; sides take turns within a round, beginning with a different one.
 
-    A side's first round measures its memory, after all that was freed went back to the system. Its
-    time counts only where there is no other.
+    A side's first round measures its memory, after freed memory has been returned to the system.
+    Its time counts only if there is no other round.
     """
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
     assert len(seconds) == len(work.sides), "two sides of one name"
@@ -150,7 +150,7 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
 
 
 def _timed(side: Side, number: int, device: torch.device) -> tuple[float, float | None]:
-    """Return what a side's round takes, and how many cores other programs took meanwhile."""
+    """Return the measurements of a side's round, and the cores that other programs used."""
     others = Others()
     seconds = _seconds(partial(side.run, number), device) * side.times
     return seconds, others.cores()
@@ -161,15 +161,15 @@ def _disturbance(timed: tuple[float, float | None]) -> float:
 
 
 def _warm(rounds: list[Item]) -> list[Item]:
-    """Return all rounds but the first, or that one alone."""
+    """Return all rounds except the first, or only the first if there is no other."""
     return rounds[1:] or rounds
 
 
 @cache
 def matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
-    """Return the floating-point operations per second of the best of some large products.
+    """Return the highest floating-point operations per second of some large products.
 
-    PyTorch's own product or that of `minbert.fast.linear`, whichever is faster.
+    It is that of PyTorch's product or of `minbert.fast.linear`, whichever is faster.
     """
     best = 0.0
     for rows, inner, columns in MATMUL_SHAPES:
@@ -188,14 +188,14 @@ def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
     """Return the batch size with which a peer's warm `run(size)` is fastest, each tried twice."""
     sizes = GPU_BATCH_SIZES if device.type == "cuda" else BATCH_SIZES
     seconds = dict.fromkeys(sizes, math.inf)
-    # In turns, since what disturbs one trial would otherwise decide.
+    # In turns, so that a disturbance of one trial does not decide.
     for size in (*sizes, *sizes):
         seconds[size] = min(seconds[size], _seconds(partial(run, size), device))
     return min(sizes, key=lambda size: seconds[size])
 
 
 def _seconds(run: Callable[[], Any], device: torch.device) -> float:
-    """Return what a call takes; a GPU is waited for."""
+    """Return the seconds of a call, including the work on a GPU."""
     started = time.perf_counter()
     run()
     if device.type == "cuda":
@@ -204,7 +204,7 @@ def _seconds(run: Callable[[], Any], device: torch.device) -> float:
 
 
 class PeakMemory:
-    """The highest memory since creation above that at creation: the process's, or the GPU's."""
+    """The peak memory of the process or GPU since creation, minus the memory at creation."""
 
     def __init__(self, device: torch.device):
         self.device = device
@@ -213,13 +213,13 @@ class PeakMemory:
             self.before = float(torch.cuda.memory_allocated(device))
             return
         try:
-            Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far (Linux)
+            Path("/proc/self/clear_refs").write_text("5")  # reset the peak (Linux)
         except OSError:
             pass
         self.before = _resident("VmRSS")
 
     def rise(self) -> float | None:
-        """Return it in MiB; None where the system does not tell."""
+        """Return it in MiB; None if the system does not report it."""
         if self.device.type == "cuda":
             peak = float(torch.cuda.max_memory_allocated(self.device))
         else:
@@ -228,7 +228,7 @@ class PeakMemory:
 
 
 def _resident(field: str) -> float:
-    """Return a field of /proc/self/status in bytes, 0 where there is no such file."""
+    """Return a field of /proc/self/status in bytes, 0 if there is no such file."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""How time and memory grow, ten times and a hundred times; no peers, and one round of what is long.
+"""Growth of time and memory at 10 and 100 times the size; no peers, and one round of long works.
 
-Where the rate stays level, the work is linear. With more systems a run has more to compare: every
-two of them. Predictions are made up; they cost as much as real ones.
+If the rate is constant, the work grows linearly. The number of comparisons in a run grows with the
+square of the number of systems. Predictions are random; they cost as much as real ones.
 """
 
 import random
@@ -40,7 +40,7 @@ STEPS = (3, 30, 300)
 VECTORS = (10_000, 100_000, 1_000_000)
 ROWS = (400, 4_000, 40_000)
 SYSTEMS = (2, 20, 200)
-FEW_ROWS, FEW_SYSTEMS = 1_000, 6  # where the other one grows
+FEW_ROWS, FEW_SYSTEMS = 1_000, 6  # where the other number grows
 ACCURACY = 0.8
 TASK = TASKS["para"]
 
@@ -107,12 +107,12 @@ def _encode(title: str, encoder: SentenceEncoder, texts: list[str], rounds: int)
 
 
 def _alone(title: str, unit: str, amount: int, run: Callable[[], Any], rounds: int) -> Work:
-    """Return the work of our side alone."""
+    """Return a work with only our side."""
     return Work(title, unit, [amount] * rounds, [Side("minbert", lambda r: run())])
 
 
 def made_run(folder: Path, rows: int, systems: int) -> Callable[[], None]:
-    """Return what a run does when its heads are trained: scores, comparisons, page."""
+    """Return the work of a run after training its heads: scores, comparisons, page."""
     draw = np.random.default_rng(rows)
     lines = ["\t".join(["", "id", *TASK.texts, TASK.label])]
     for row, label in enumerate(draw.integers(0, 2, rows)):
@@ -160,7 +160,7 @@ def made_run(folder: Path, rows: int, systems: int) -> Callable[[], None]:
 
 
 def drawn(figures: Sequence[Figure]) -> str:
-    """Return a picture, SVG: how many times the seconds, at how many times the size."""
+    """Return a figure as SVG: growth of the seconds by growth of the size."""
     by_unit: dict[str, list[Figure]] = {}
     for figure in figures:
         by_unit.setdefault(figure.unit, []).append(figure)

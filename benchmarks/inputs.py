@@ -1,6 +1,6 @@
-"""What the benchmarks work on: sentences, pairs and encoders; the same on every machine.
+"""The inputs of the benchmarks: sentences, pairs and encoders, the same on every machine.
 
-With `--data` the sentences are CS224N's. Without, they are made of the bundled data's words, in
+With `--data` the sentences are CS224N's. Otherwise they are made of the bundled data's words, with
 lengths drawn from the quantiles of CS224N's STS and SST training files.
 """
 
@@ -26,7 +26,7 @@ from runtime.training import set_seed
 
 Item = TypeVar("Item")
 
-# Words of a sentence in CS224N's STS and SST training files, at 0, 5, ..., 100 % of its sentences.
+# Words of a sentence in CS224N's STS and SST training files, at 0, 5, ..., 100% of its sentences.
 LENGTH_QUANTILES = (2, 5, 6, 6, 7, 7, 8, 8, 9, 10, 11, 12, 14, 15, 17, 19, 21, 23, 26, 31, 56)
 
 READ = ("sts", "sst")  # tasks whose texts are encoded
@@ -36,14 +36,14 @@ BERT_BASE = BertConfig()
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that a work needs to know."""
+    """The inputs of all works."""
 
     device: torch.device
     rounds: int
     texts: Sequence[str]  # distinct, in random order
-    scratch: Path  # for checkpoints and caches; gone afterwards
+    scratch: Path  # for checkpoints and caches; deleted afterwards
     similar: Sequence[SentencePair] = ()  # with STS labels, for the quality of embeddings
-    checkpoint: str | None = None  # encoded with instead of the three usual encoders
+    checkpoint: str | None = None  # used instead of the three default encoders
 
     @property
     def dtype(self) -> torch.dtype:
@@ -56,13 +56,13 @@ class Bench:
         return str(self.dtype).removeprefix("torch.")
 
     def parts_in_turn(self, items: Sequence[Item]) -> list[list[Item]]:
-        """Return what each round reads: one fifth of the items after another; on a GPU, all."""
+        """Return the items of each round: one fifth after another; on a GPU, all."""
         count = 1 if self.device.type == "cuda" else 5
         return [list(items[n % count :: count]) for n in range(self.rounds)]
 
 
 def files_of(data: str | None) -> list[Path]:
-    """Return the files that the texts come from, [] for those that ship."""
+    """Return the files of the texts, [] for the included ones."""
     if data is None:
         return []
     folder = data_folder(data)
@@ -73,7 +73,7 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     """Return `count` distinct sentences: CS224N's of folder `data`, or made ones.
 
     Raises:
-        DataError: the folder does not have as many.
+        DataError: the folder has fewer.
     """
     draw = random.Random(seed)
     if data is None:
@@ -108,9 +108,9 @@ def made_sentences(count: int, draw: random.Random) -> list[str]:
 
 
 def minilm(bench: Bench) -> Path:
-    """Write all-MiniLM-L6-v2, a real BERT that comes as a package, in float32.
+    """Write all-MiniLM-L6-v2, a real BERT that is available as a package, in float32.
 
-    The package holds float16, in which the peers would otherwise compute.
+    The package holds float16, which the peers would otherwise use for computing.
 
     Raises:
         CheckpointError: the package is not installed.

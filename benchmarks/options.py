@@ -6,7 +6,7 @@ from pathlib import Path
 from runtime.errors import UserError
 from runtime.options import option
 
-# A kind of work is a function of this name in that module of benchmarks/.
+# Kind of work: a function of this name in this module of benchmarks/.
 WORKS = {
     "encode": "encoding",
     "simcse_step": "training",
@@ -43,7 +43,7 @@ OpenVINO, ONNX Runtime, CTranslate2, zentorch and faiss are optional."""
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     only: tuple[str, ...] = option(
         (), f"some of {', '.join(WORKS)} (all but growth)", metavar="WORK"

@@ -1,9 +1,9 @@
 """The peers: sentence-transformers, and engines that compute its BERT.
 
-Nothing here is part of the product; this file is what it is compared with. An engine stands in a
-SentenceTransformer or CrossEncoder where BERT stood; tokenizing, padding, pooling and the
-classifier stay. Engines are optional and for CPUs: one that does not load is left out of the table,
-with a line that says why.
+This file is not part of the product, which is compared with it. An engine replaces BERT in a
+SentenceTransformer or CrossEncoder; tokenizing, padding, pooling and the classifier are not
+changed. Engines are optional and for CPUs: one that does not load is left out of the table, with a
+line that gives the reason.
 """
 
 import copy
@@ -29,22 +29,22 @@ from runtime.device import has_vnni
 PADDED = dict[str, Tensor]
 Run = Callable[[Tensor, Tensor, Tensor], Tensor]  # ids, mask, types (B, T) to states (B, T, H)
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-CALIBRATION_ROWS = 128  # as many as OpenVINO's quantisation asks for
-TRIED = 128  # texts or pairs that the batch size is chosen with
+CALIBRATION_ROWS = 128  # required by OpenVINO's quantisation
+TRIED = 128  # texts or pairs to choose the batch size
 
 
 def prepare() -> None:
     """Keep the peers' progress bars and load reports off the table.
 
-    transformers imports torchvision wherever it is installed, and fails if it was built for another
-    torch. Nothing here reads images.
+    transformers imports torchvision if it is installed, and fails if it was built for another
+    torch. Images are not used here.
     """
     try:
         import_module("torchvision")
-    except Exception:  # ImportError where it is absent, RuntimeError where it does not fit
+    except Exception:  # ImportError if it is absent, RuntimeError if it does not fit
         sys.modules["torchvision"] = None  # type: ignore[assignment]
     with suppress(ImportError):
-        # Loaded after zentorch it computes nonsense (4.8.5 beside 2.13.0.2: mean cosine 0.01).
+        # Loaded after zentorch its results are wrong (4.8.5 with 2.13.0.2: mean cosine 0.01).
         import_module("ctranslate2")
     from transformers.utils import logging as transformers_logging
 
@@ -56,7 +56,7 @@ def prepare() -> None:
 def sentence_transformer(
     folder: Path, device: torch.device, dtype: torch.dtype | None = None
 ) -> Any:
-    """Return a SentenceTransformer; its own default is the checkpoint's precision."""
+    """Return a SentenceTransformer; by default it uses the checkpoint's precision."""
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(folder), device=str(device), model_kwargs={"dtype": dtype})
@@ -89,7 +89,7 @@ class Engine:
 
     name: str
     model: Any
-    dtype: torch.dtype | None  # of the products where they are in floating point
+    dtype: torch.dtype | None  # of the products, if in floating point
 
     def side(
         self,
@@ -99,7 +99,7 @@ class Engine:
         quality: str,
         device: torch.device,
     ) -> Side:
-        """Return the side that reads one part per round, in the batch size that suits it.
+        """Return the side that reads one part per round, with its fastest batch size.
 
         `read` is the model's `encode` or `predict`, which take the rows and `batch_size`.
         """
@@ -113,7 +113,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Source:
-    """What an engine is made from."""
+    """The inputs for making an engine."""
 
     bert: Any  # transformers' BertModel in float32
     tokenizer: Any
@@ -156,7 +156,7 @@ def engines(
                 else:
                     setattr(whole, whole.base_model_prefix, engine)
                     model.predict(rows[:2])
-        except Exception as error:  # engines raise whatever they like
+        except Exception as error:  # engines may raise any exception
             reason = str(error).strip().partition("\n")[0]
             skipped.append(f"{name}: {reason}; pip install -r requirements-bench.txt")
         else:
@@ -167,7 +167,7 @@ def engines(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what engines print and advise while they load off the table."""
+    """Keep the messages of engines during loading out of the table."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
@@ -178,7 +178,7 @@ def quiet() -> Iterator[None]:
 
 
 class Backbone(nn.Module):
-    """An engine in BERT's place, with BERT's own pooler if it has one."""
+    """An engine that replaces BERT, with BERT's pooler if it has one."""
 
     def __init__(self, bert: Any, run: Run):
         super().__init__()
@@ -187,7 +187,7 @@ class Backbone(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, **_: Any
     ) -> Any:
-        """Return what transformers' BertModel does: last states (B, T, H), and pooled [CLS]."""
+        """Return outputs as transformers' BertModel: last states (B, T, H), and pooled [CLS]."""
         from transformers.modeling_outputs import BaseModelOutputWithPooling
 
         states = self.run(input_ids, attention_mask, token_type_ids)
@@ -196,7 +196,7 @@ class Backbone(nn.Module):
 
 
 class Traced(nn.Module):
-    """BERT for programs that follow its operations, on an example of two texts of eight tokens."""
+    """BERT for programs that trace its operations, on an example of two texts of eight tokens."""
 
     example = (torch.ones(2, 8, dtype=torch.int64),) * 2 + (torch.zeros(2, 8, dtype=torch.int64),)
 
@@ -213,8 +213,8 @@ class Traced(nn.Module):
 def _openvino(source: Source) -> Run:
     """Compile with OpenVINO; int8 is static, of weights and states.
 
-    As sentence-transformers' export_static_quantized_openvino_model makes it, which would fetch its
-    rows from the internet.
+    It is made as by sentence-transformers' export_static_quantized_openvino_model, which would
+    download its rows.
     """
     import openvino
 
@@ -254,7 +254,7 @@ def _onnx(source: Source) -> Run:
 
     path = str(source.scratch / f"{source.folder.name}.onnx")
     lengths = {name: {0: "B", 1: "T"} for name in (*INPUTS, "states")}
-    # Of the newer exporter's graph (dynamo=True) the results were others.
+    # The graph of the newer exporter (dynamo=True) gave other results.
     torch.onnx.export(
         Traced(source.bert),
         Traced.example,
@@ -293,7 +293,7 @@ def _ctranslate2(source: Source) -> Run:
     encoder = ctranslate2.Encoder(folder, compute_type=source.precision, intra_threads=threads)
 
     def run(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        # The library does not copy these, and does not keep them either.
+        # The library neither copies these arrays nor keeps references to them.
         ids, lengths = input_ids.int().numpy(), attention_mask.sum(1).int().numpy()
         views = map(ctranslate2.StorageView.from_array, (ids, lengths))
         output = encoder.forward_batch(*views, token_type_ids.tolist())

@@ -1,28 +1,28 @@
-"""What other programs take of the machine while something is timed.
+"""The load of other programs during a timing.
 
 On Linux the system counts how long each core was busy, and how long this process computed. The
-difference is the others' time. Other systems do not say, and then nothing is known.
+difference is the time of other programs. On other systems it is unknown.
 """
 
 import os
 import time
 from pathlib import Path
 
-# Cores that other programs may take of a quiet round, on average.
+# Cores that other programs may use in a quiet round, on average.
 QUIET = 0.1
-# Seconds that the counts may be wrong by: the system counts in hundredths of a second.
+# Possible error of the counts in seconds: the system counts in hundredths of a second.
 ROUNDING = 0.05
 STAT = Path("/proc/stat")
 
 
 class Others:
-    """Counts what other programs take from its creation on."""
+    """Counts the time of other programs from its creation on."""
 
     def __init__(self) -> None:
         self.began, self.taken = time.perf_counter(), taken_by_others()
 
     def cores(self) -> float | None:
-        """Return how many cores they kept busy since then, on average; None where it is unknown."""
+        """Return the cores that they used since then, on average; None if unknown."""
         taken = taken_by_others()
         if taken is None or self.taken is None:
             return None
@@ -31,14 +31,14 @@ class Others:
 
 
 def is_quiet(cores: float | None) -> bool:
-    """Return whether a round counts as quiet; one of which nothing is known does."""
+    """Return whether a round counts as quiet; True if unknown."""
     return cores is None or cores <= QUIET
 
 
 def taken_by_others() -> float | None:
-    """Return the seconds that other programs have had of this process's cores since the start.
+    """Return the seconds that other programs have used this process's cores since the start.
 
-    None where the system does not say. Only differences have a meaning.
+    None if the system does not report it. Only differences are meaningful.
     """
     busy = busy_seconds()
     # User and system time, also of child processes that have ended.
@@ -61,5 +61,5 @@ def busy_seconds() -> float | None:
         if name in cores:
             user, nice, system, _, _, irq, softirq, steal = map(int, counts[:8])
             ticks += user + nice + system + irq + softirq + steal
-    # Some sandboxes show nothing but zeros.
+    # Some sandboxes report only zeros.
     return ticks / per_second if ticks else None

@@ -1,4 +1,4 @@
-"""All works, one after another: prints their tables and writes the figures."""
+"""Run all works one after another, print their tables and write the figures."""
 
 import json
 import platform
@@ -43,7 +43,7 @@ def run(options: Options) -> None:
     """Measure work after work.
 
     Raises:
-        UserError: a peer, or the data, is not there; a processor of another kind than asked for.
+        UserError: a peer or the data is missing; a processor of another kind than requested.
     """
     if options.processor not in ("any", kind := processor_kind()):
         raise MachineError(f"--processor {options.processor}: this one is of the kind {kind}")
@@ -69,7 +69,7 @@ def run(options: Options) -> None:
                     print(table(measured), flush=True)
                     for line in work.skipped:
                         print(f"  skipped: {line}", flush=True)
-                    if options.json:  # now, so that nothing measured is lost
+                    if options.json:  # written after every work, so no figure is lost
                         rows = [asdict(f) | {"disturbed": f.disturbed} for f in figures]
                         report = {"machine": machine, "figures": rows}
                         write_text(options.json, json.dumps(report, indent=1) + "\n")
@@ -84,7 +84,7 @@ def run(options: Options) -> None:
 
 
 def describe(device: torch.device) -> dict[str, Any]:
-    """Return what the figures depend on."""
+    """Return the properties that the figures depend on."""
     others = Others()
     best = choose_precision("auto", device)
     machine: dict[str, Any] = {"device": str(device), "processor": processor(device)}
@@ -99,7 +99,7 @@ def describe(device: torch.device) -> dict[str, Any]:
 
 
 def int8_of(device: torch.device) -> str:
-    """Return which way int8 is computed here, or that there is none."""
+    """Return how int8 is computed here, or that it is not available."""
     try:
         return WAYS[check_int8(device)]
     except MachineError as error:
@@ -107,7 +107,7 @@ def int8_of(device: torch.device) -> str:
 
 
 def installed(name: str) -> str:
-    """Return the version of a package, or that there is none."""
+    """Return the version of a package, or that it is missing."""
     try:
         return version(name)
     except PackageNotFoundError:

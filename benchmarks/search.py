@@ -1,6 +1,6 @@
-"""Exact search and mining of pairs: made-up vectors of 384 numbers, as MiniLM's have.
+"""Exact search and mining of pairs, on random vectors of 384 numbers, as in MiniLM.
 
-All sides are exact. Every fiftieth vector is nearly the one before it, so that there are pairs.
+All sides are exact. Every fiftieth vector is nearly equal to the one before it, to have pairs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ from search.nearest import similar_pairs, top_k
 DIMENSIONS = 384
 ROWS, QUERIES, K = 1_000_000, 100, 10
 MINED, THRESHOLD = 10_000, 0.9
-NEAREST = 100  # partners of a text that sentence-transformers looks at
+NEAREST = 100  # candidates per text in sentence-transformers
 
 
 def search(bench: Bench) -> Iterator[Work]:
     """Yield the search and the mining."""
     rows = vectors(ROWS)
-    with threadpool_limits(torch.get_num_threads()):  # NumPy's and faiss's products, too
+    with threadpool_limits(torch.get_num_threads()):  # also for products of NumPy and faiss
         yield _search(rows, bench.rounds)
         yield _mining(rows[:MINED], bench.rounds)
 
@@ -89,7 +89,7 @@ def _mining(rows: np.ndarray, rounds: int) -> Work:
 
 
 def blocks(rows: np.ndarray) -> list[np.ndarray]:
-    """Return the rows in the parts that an index has."""
+    """Return the rows in parts of the size in an index."""
     return [rows[start : start + PART] for start in range(0, len(rows), PART)]
 
 

@@ -1,6 +1,6 @@
-"""Training steps beside plain loops of transformers: contrastive, at once and in chunks.
+"""Contrastive training steps, at once and in chunks, compared with plain loops of transformers.
 
-The peers take fewer rounds of the contrastive steps: one after the first, and one in float32.
+The peers have fewer rounds of the contrastive steps: one after the first, and one in float32.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ def _contrastive(title: str, folder: Path, batch_size: int, num_texts: int, benc
     lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
     config, rounds = trainer.encoder.model.config, bench.rounds
     flops = [encoder_flops(lengths, config, training=True)] * rounds
-    # Only what is computed counts as such (`minbert.fast.products`).
+    # Only operations that are computed are counted (`minbert.fast.products`).
     fewer = None
     if bench.device.type == "cpu" and trainer.encoder.dtype == torch.bfloat16:
         fewer = [encoder_flops(lengths, config, training=True, last_at_first=True)] * rounds
@@ -71,7 +71,7 @@ def _contrastive(title: str, folder: Path, batch_size: int, num_texts: int, benc
     ]
     if num_texts == 1:
         sides.append(Side("transformers, float32 loop", plain, torch.float32, rounds=1))
-        # What chunks cost; what they save is in `grad_cache`.
+        # The time of chunks; the saved memory is in `grad_cache`.
         sides.append(Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, ours, flops=fewer))
     return Work(title, "sentences", [len(lengths)] * rounds, sides, flops)
 
@@ -127,7 +127,7 @@ def peer_steps(
         return loss
 
     for module in (trainer.trained, plain, wrapped):
-        module.eval()  # no dropout: all must now find the same loss
+        module.eval()  # no dropout: all losses must be equal
     ours = trainer.add_gradients(np.arange(len(trainer.data)))[0].item()
     trainer.trained.zero_grad()
     with torch.no_grad():
@@ -148,7 +148,7 @@ def peer_steps(
 
 
 def contrastive_loss(model: nn.Module, views: Sequence[PADDED], temperature: float) -> Tensor:
-    """Return SimCSE's loss by a plain loop's means: views joined, padded, [CLS] and pooler."""
+    """Return SimCSE's loss as in a plain loop: views joined, padded, [CLS] and pooler."""
     length = max(view["input_ids"].shape[1] for view in views)
     joined = {
         key: torch.cat([nn.functional.pad(v[key], (0, length - v[key].shape[1])) for v in views])
@@ -164,7 +164,7 @@ def contrastive_loss(model: nn.Module, views: Sequence[PADDED], temperature: flo
 def training_step(
     model: nn.Module, loss: Callable[[Any], Tensor], learning_rate: float, dtype: torch.dtype
 ) -> Callable[[Any], float]:
-    """Return a step on a batch, as plain loops have it: autocast, backward, clip, AdamW."""
+    """Return a step on a batch, as in plain loops: autocast, backward, clip, AdamW."""
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True
     )
@@ -185,8 +185,8 @@ def training_step(
 def grad_cache(bench: Bench) -> Iterator[Work]:
     """Yield one step of 192 triplets on bert-base's shape, in chunks and at once: memory.
 
-    The memory is everything: weights, gradients, AdamW's state, activations. One round; the seconds
-    contain loading. What caching costs in time is in `simcse_step`.
+    The memory includes weights, gradients, AdamW's state and activations. There is one round; the
+    seconds include loading. The time of caching is in `simcse_step`.
     """
     folder = bert_base(bench, "cls")
     texts = bench.texts[: 3 * CACHED]
