@@ -63,7 +63,7 @@ def info_nce(
     logits = similarity(anchors, positives) / temperature  # (B, B)
     if hard_negatives is not None:
         # The hard negatives of all examples are B more columns; alpha exp(s) = exp(s + log alpha)
-        # weights those on the diagonal, which belong to the anchors.
+        # weights those on the diagonal, the anchors' own.
         against = similarity(anchors, hard_negatives) / temperature  # (B, B)
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
