@@ -1,9 +1,9 @@
-"""How the bundled data was made: a grammar, a lexicon, and probes of what came out.
+"""The generator of the bundled data: a grammar, a lexicon, and probes of the result.
 
-`python -m data.synthetic --out DIR` writes it in the formats of CS224N and SimCSE, with other seeds
-and more pairs where they are wanted. No sentence is anybody else's. What it holds and what it is
-good for: data/bundled/README.md. Nothing but the classroom's own data (assignment.course_data)
-imports this package; its tests are run by `python -m pytest tests/data/synthetic -m synthetic`.
+`python -m data.synthetic --out DIR` writes it in the formats of CS224N and SimCSE, optionally with
+other seeds and more pairs. No sentence is copied from elsewhere. data/bundled/README.md describes
+the content and its uses. Only the classroom's data (assignment.course_data) imports this package;
+its tests are run by `python -m pytest tests/data/synthetic -m synthetic`.
 
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
 renderings, grammar -> pairs, changes, parts -> taxonomy, scores, graded, twins, wordings ->
@@ -22,13 +22,13 @@ def write(folder: Path, seed: int = 0, pairs: int | None = None, order_pairs: in
     """Write the data set into `folder`; the same seed gives the same bytes everywhere.
 
     Args:
-        pairs: how many to learn paraphrases from, where more are wanted than usual.
-        order_pairs: how many more that only order tells apart.
+        pairs: number of paraphrase training pairs, if more than the default.
+        order_pairs: number of additional pairs that differ only in word order.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    from data.synthetic.generate import (  # the lexicon loads only where it is used
+    from data.synthetic.generate import (  # the lexicon is loaded only when it is used
         SIZES,
         write_files,
     )

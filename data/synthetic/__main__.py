@@ -33,7 +33,7 @@ what each row tests. What the set is good for, and what not: data/bundled/README
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     out: Path = option(help="where to write", required=True, metavar="DIR")
     seed: int = option(0, "of the grammar's draws")
@@ -42,21 +42,21 @@ class Options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the data set; return 0, 2 where the folder cannot be written, 130 if interrupted."""
+    """Write the data set; return 0, 2 if the folder cannot be written, 130 if interrupted."""
     parser = build_parser(
         Options,
         prog="python -m data.synthetic",
         description="Write a data set made by a grammar: the same bytes for the same seed.",
         epilog=EXAMPLES,
     )
-    # No field of Options: it sets nothing, but answers and ends, even without --out.
+    # Not a field of Options: it sets nothing, but prints and ends, even without --out.
     parser.add_argument("--version", action="version", version=VERSION)
     options = Options(**vars(parser.parse_args(argv)))
     return exit_code(lambda: run(options), INTERRUPTED)
 
 
 def run(options: Options) -> None:
-    """Write the files, and say where they are.
+    """Write the files, and print their folder.
 
     Raises:
         DiskError: the folder cannot be written.

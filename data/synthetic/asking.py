@@ -1,7 +1,7 @@
 """Questions by the type of their answer, in TREC's six classes.
 
-Most of them name a second type that is known already: "We know where the boy slept, but who woke
-him?" Question words alone do not tell the class then.
+Most of them mention a second type that is already known: "We know where the boy slept, but who woke
+him?" So the class does not follow from the question words alone.
 Reads: grammar, pairs, sampling, vocabulary. Feeds: suites.
 """
 
@@ -15,7 +15,7 @@ from data.synthetic.renderings import renderings
 from data.synthetic.sampling import draw_frame
 from data.synthetic.vocabulary import lexicon
 
-# TREC's labels, coarse and fine, by what is asked for.
+# TREC's labels, coarse and fine, by the questioned part.
 MOODS = {
     "DESC:reason": "why", "ENTY:other": "what", "HUM:ind": "who", "LOC:other": "where",
     "NUM:date": "when",

@@ -1,4 +1,4 @@
-"""Edits by name: those of the same words, of opposites, and of other participants and acts.
+"""Edits by name: with the same words, with opposites, and with other participants and acts.
 
 Reads: edits, frames, vocabulary. Feeds: twins, graded, inference.
 """
@@ -30,7 +30,7 @@ from data.synthetic.words import Noun, Verb, apart
 
 T = TypeVar("T", Noun, Verb)
 
-RICH = 0.85  # of the nouns and verbs that replace others, where there are such with synonyms
+RICH = 0.85  # share of replacing nouns and verbs that have a synonym, if there are any
 
 
 def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -55,9 +55,9 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
 
 @cache
 def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
-    """Return the verbs of the domain that say nothing like a verb, nor like another word for it.
+    """Return the verbs of the domain that are not related to a verb or its synonyms.
 
-    Nor do two words for one more general act: to shove is not to do something else than to push.
+    Words with the same more general act are related: to shove is not a different act from to push.
     """
     near = said_of(verb) | {word}
     return [other for other in verbs_of(verb.domain, split) if near.isdisjoint(other.names)]
@@ -75,13 +75,13 @@ def _takers(domain: str, role: str) -> dict[Noun | None, set[Verb]]:
 
 @cache
 def said_of(verb: Verb) -> frozenset[str]:
-    """Return the words of a verb and of what is related to it, with their synonyms anywhere."""
+    """Return the words of a verb and of its related verbs, with their synonyms in all domains."""
     return verb.names.union(*(_synonyms().get(name, ()) for name in verb.names))
 
 
 @cache
 def _synonyms() -> dict[str, set[str]]:
-    """Return, by word, the words that say the same in a verb of any domain."""
+    """Return, by word, its synonyms in verbs of any domain."""
     found: dict[str, set[str]] = {}
     for verb in (verb for verbs in lexicon().domains.values() for verb in verbs):
         for word in (verb.word, *verb.synonyms):
@@ -92,14 +92,14 @@ def _synonyms() -> dict[str, set[str]]:
 def _richer(random: Random, entries: list[T]) -> T:
     """Return one of the nouns or verbs, most often one that has a synonym of other words.
 
-    A word without one is a sign of a difference wherever one text holds it and the other does not.
+    A word without a synonym in only one of the texts always means a difference.
     """
     rich = [entry for entry in entries if said_twice(entry)]
     return choose(random, rich if rich and chance(random, RICH) else entries)
 
 
 def said_twice(entry: Noun | Verb) -> bool:
-    """Return whether two names that share no word can say a noun or verb."""
+    """Return whether a noun or verb has two names without a common word."""
     return apart((entry.word, *entry.synonyms))
 
 
@@ -119,7 +119,7 @@ def other_noun(role: str) -> Edit:
 def far_noun(role: str) -> Edit:
     """Return the edit that replaces the agent or patient by one of another class, if there is one.
 
-    Where the verb takes a single class, by another of that one.
+    If the verb takes a single class, the replacement is from that class.
     """
 
     def edit(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -129,7 +129,7 @@ def far_noun(role: str) -> Edit:
         if not far:
             return None
         noun = _richer(random, far)
-        # An adjective of the one class may not go with the other.
+        # An adjective of one class may not fit the other.
         phrase = replace(frame.phrases()[role], noun=noun, word=noun.word, adjective=None)
         return with_role(frame, role, phrase)
 
@@ -179,12 +179,12 @@ def _alike(verb: Verb, role: str, noun: Noun, split: str, groups: bool) -> list[
     ]
 
 
-# The part that a question asks for, and does not say.
+# The part that a question asks for and does not state.
 ASKED = {"who": "agent", "what": "patient", "where": "place", "when": "time"}
 
 
 def shows(frame: Frame, other: Frame) -> bool:
-    """Return whether two frames differ in more than what a question asks for."""
+    """Return whether two frames differ in more than the questioned part."""
     asked = ASKED.get(frame.mood) if frame.mood == other.mood else None
     return frame != (replace(other, **{asked: getattr(frame, asked)}) if asked else other)
 

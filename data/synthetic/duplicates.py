@@ -1,9 +1,9 @@
 """The paraphrase task: two meanings are drawn, worded alike, and then one or both are chosen.
 
-Of F and G, which differ in one part, two texts of each are made by one rule that knows no label. A
-positive pair takes both texts from F or both from G, a negative one of each. So a single text, the
-lengths, the forms of a pair and the kind of edit are distributed alike under both labels, and pairs
-with the same words in another order are duplicates as often as others.
+The meanings F and G differ in one part. Two texts of each are made by one rule that does not depend
+on the label. A positive pair takes both texts from F or both from G, a negative pair one of each.
+So single texts, lengths, forms of a pair and kinds of edits have the same distribution under both
+labels. Pairs with the same words in another order are duplicates as often as others.
 Reads: twins, wordings. Feeds: suites, generate; data.synthetic.probes.labels.
 """
 
@@ -31,7 +31,7 @@ from data.synthetic.twins import (
 )
 from data.synthetic.wordings import Side, say_sides, two_sides
 
-# Of the pairs that only order tells apart, so many have the same words; the others have synonyms.
+# The share with the same words among pairs that differ only in order; the others have synonyms.
 PLAIN = 0.15
 MARKS = str.maketrans("", "", ",;:.?")
 
@@ -43,11 +43,11 @@ class Kind:
     name: str
     draw: Draw
     weight: float
-    plain: float = PLAIN  # the share with the same words in both texts, where `ordered`
+    plain: float = PLAIN  # the share with the same words in both texts, if `ordered`
 
     @property
     def ordered(self) -> bool:
-        """Return whether order may be all that tells the meanings apart."""
+        """Return whether the meanings may differ only in order."""
         return self.name in ("role swap", "adjective swap", "agent exchange", "symmetric verb")
 
     @property
@@ -58,7 +58,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A pair of texts, what they say in the words they use, and whether that is the same."""
+    """A pair of texts, their meanings with the words used, and whether these are the same."""
 
     texts: tuple[str, str]
     meanings: tuple[Meaning, Meaning]
@@ -86,7 +86,7 @@ KINDS = [
     _edit("other agent", 0.06), _edit("other patient", 0.07), _edit("other verb", 0.045),
 ]  # fmt: skip
 
-# As in MRPC, most negatives say something else, and few the same words in another order.
+# As in MRPC, most negatives have another content, and few the same words in another order.
 MILD = [
     _edit("other agent", 0.14), _edit("other patient", 0.14), _edit("other verb", 0.14),
     Kind("same topic", same_topic, 0.14), Kind("unrelated", unrelated, 0.04),
@@ -95,8 +95,8 @@ MILD = [
     _edit("number", 0.04), _edit("antonym adjective", 0.06), _edit("time", 0.03),
 ]  # fmt: skip
 
-# Only order tells these apart, and most have the same words: who does what to whom is then all
-# that there is to learn from them.
+# These differ only in order, and most have the same words. So only the roles of the participants
+# can be learnt from them.
 ORDER = [
     replace(kind, plain=0.7)
     for kind in KINDS
@@ -107,7 +107,7 @@ ORDER = [
 def labelled_pair(
     random: Random, split: str, positive: bool, kinds: list[Kind] = KINDS
 ) -> Labelled:
-    """Return a pair of one of the kinds, drawn until it succeeds: so the shares are kept."""
+    """Return a pair of one of the kinds, drawn until it succeeds, which keeps the shares."""
     kind = weighted(random, kinds, [kind.weight for kind in kinds])
     plain = kind.ordered and chance(random, kind.plain)
     while True:
@@ -135,10 +135,10 @@ def _frames(sides: tuple[Side, Side]) -> list[Frame]:
 
 
 def _differ(texts: list[list[str]], plain: bool) -> bool:
-    """Return whether all pairs that could be taken are two texts, and have the words they should.
+    """Return whether all possible pairs have two different texts and the required words.
 
-    The same words stand in both texts of pairs that only order tells apart, and there in a fixed
-    share under either label. It asks the same of positive and of negative pairs.
+    A fixed share of pairs that differ only in order has the same words in both texts, under both
+    labels. The requirements are the same for positive and negative pairs.
     """
     if set(texts[0]) & set(texts[1]):
         return False
@@ -154,6 +154,6 @@ def _bag(text: str) -> list[str]:
 def duplicate_pair(
     random: Random, split: str, positive: bool, kinds: list[Kind] = KINDS
 ) -> Example:
-    """Return a row of the paraphrase task, or of one with other kinds of pairs."""
+    """Return a row of the paraphrase task, or of a task with other kinds of pairs."""
     pair = labelled_pair(random, split, positive, kinds)
     return Example(pair.texts, "1.0" if positive else "0.0", pair.phenomenon)

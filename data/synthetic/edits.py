@@ -1,6 +1,6 @@
-"""Edits that change what a frame says, and `reword`, which does not.
+"""Edits that change the meaning of a frame, and `reword`, which does not.
 
-An edit returns a new frame, or None where it makes no sense: a chef and an onion cannot swap their
+An edit returns a new frame, or None if it makes no sense: a chef and an onion cannot swap their
 roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
@@ -51,18 +51,18 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _takes(noun: Noun, adjective: Quality) -> bool:
     qualities = [quality for group in noun.groups for quality in lexicon().adjectives[group]]
-    # In all its words: a group may know a word without the synonyms it has in another.
+    # With all synonyms: a group may have a word without the synonyms of another group.
     fits = any(set(words_of(adjective)) <= set(words_of(quality)) for quality in qualities)
     return fits and not repeats(noun, adjective)
 
 
 def words_of(quality: Quality) -> tuple[str, ...]:
-    """Return the words that say the same as a quality, itself first."""
+    """Return a quality and its synonyms, itself first."""
     return quality.word, *quality.synonyms
 
 
 def _alike(quality: Quality) -> set[str]:
-    """Return the words of a quality and what any group of adjectives has as their synonyms.
+    """Return the words of a quality and their synonyms in all groups of adjectives.
 
     A "little" bird is a small one, but a "little" child a young one: exchanged with "young", it
     may be read as no change.
@@ -72,7 +72,7 @@ def _alike(quality: Quality) -> set[str]:
 
 @cache
 def _synonyms() -> dict[str, set[str]]:
-    """Return, by adjective, those that say the same in some group."""
+    """Return the synonyms of each adjective in any group."""
     found: dict[str, set[str]] = {}
     for quality in (quality for group in lexicon().adjectives.values() for quality in group):
         for word in words_of(quality):
@@ -92,12 +92,12 @@ def _tokens(quality: Quality) -> frozenset[str]:
 
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return the denial, or what was denied; without manner, so that it is clear what is denied."""
+    """Return the denial, or the denied frame; without manner, so the denied part is clear."""
     return replace(frame, manner=None, negated=not frame.negated)
 
 
 def other_number(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return the frame with another number of participants, if a number is said."""
+    """Return the frame with another number of participants, if it has a number."""
     roles = [(name, phrase) for name, phrase in frame.phrases().items() if phrase.count > 1]
     if not roles:
         return None
@@ -115,7 +115,7 @@ def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame in another place where it can happen."""
     if not frame.place:
         return None
-    # "in" for "at" would tell of another place by itself.
+    # "in" for "at" would already indicate another place.
     preposition = frame.place.split()[0]
     places = [
         place
@@ -124,20 +124,20 @@ def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     ]
     if not places:
         return None
-    # A place that two words can say, where the other is such a place: no word alone is a sign.
+    # A place with two names, if the other also has two names: then no single word is a sign.
     rich = [place for place in places if place_said_twice(place)]
     return replace(frame, place=choose(random, rich or places))
 
 
 def place_said_twice(place: str) -> bool:
-    """Return whether two names that share no word can say a place."""
+    """Return whether a place has two names without a common word."""
     synonym = lexicon().place_synonyms.get(place)
     return synonym is not None and apart((place, synonym))
 
 
 @cache
 def places_of(verb: Verb, split: str) -> list[str]:
-    """Return the places where a verb can happen in a split; the list is not to be changed."""
+    """Return the places where a verb can happen in a split; do not change the list."""
     words = lexicon()
     places = list(verb.places) or words.places[verb.domain]
     return [
@@ -167,7 +167,7 @@ def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def _known(qualities: list[Quality], word: str) -> Quality:
-    """Return the quality that this word says, or a new one."""
+    """Return the quality of this word, or a new one."""
     for quality in qualities:
         if word in words_of(quality):
             return quality
@@ -206,7 +206,7 @@ def opposite_verb(frame: Frame, random: Random, split: str) -> Frame | None:
 
 @cache
 def verbs_of(domain: str, split: str) -> list[Verb]:
-    """Return the verbs of a domain that a split may use; the list is not to be changed."""
+    """Return the verbs of a domain that a split may use; do not change the list."""
     words = lexicon()
     return [verb for verb in words.domains[domain] if words.allowed(verb.word, split)]
 
@@ -248,7 +248,7 @@ def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def reword(frame: Frame, random: Random, share: float) -> Frame:
-    """Return the same meaning with synonyms, each put in with the probability `share`."""
+    """Return the same meaning with synonyms, each used with the probability `share`."""
     changes: dict[str, Any] = {}  # fields of the frame
     for name, phrase in frame.phrases().items():
         word = phrase.word

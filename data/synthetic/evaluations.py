@@ -1,4 +1,4 @@
-"""The subjects of opinions, and the words and phrases of praise and blame that suit them.
+"""The subjects of opinions, and the fitting words and phrases of praise and blame.
 
 Reads: wordlists, vocabulary, morphology, frames. Feeds: sentiment.
 """
@@ -14,14 +14,14 @@ from data.synthetic.morphology import article
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.wordlists import fields, groups, items, lines
 
-NEW_SHARE = 0.95  # of the rows in dev and test: what they say, if they can, train never says
+NEW_SHARE = 0.95  # share of dev and test rows with opinions that train never uses, if possible
 SLOT = re.compile(r"\{(\w+)(?::(-?\d))?\}")
-SINGULAR, PLURAL = ":s", ":p"  # marks of what goes with a subject of one number only
+SINGULAR, PLURAL = ":s", ":p"  # marks of entries for subjects of one number only
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Something to have an opinion on, and what one does with it."""
+    """Something to have an opinion on, and the verbs for using it."""
 
     name: str
     nouns: list[str]
@@ -33,15 +33,15 @@ class Topic:
 
 @dataclass(frozen=True)
 class Draw:
-    """What a maker draws from: a topic, a noun of it, and the words the split may use."""
+    """The input of a maker: a topic, a noun of it, and the words that the split may use."""
 
     random: Random
     split: str
     topic: Topic
     noun: str
-    starred: bool  # only general words suit the noun
+    starred: bool  # only general words fit the noun
     then: bool  # told in the past tense
-    new: bool  # with held-out words and phrases only, where there are any
+    new: bool  # only with held-out words and phrases, if there are any
 
     @property
     def it(self) -> str:
@@ -51,7 +51,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is judged: the whole or a part of it."""
+    """The subject of the opinion: the whole or a part of it."""
 
     name: str
     plural: bool
@@ -98,9 +98,9 @@ def part(d: Draw, other_than: Subject | None = None) -> Subject:
 
 
 def pick(d: Draw, options: Sequence[str]) -> str:
-    """Return one of the options: a held-out one if the row is to say something new, else another.
+    """Return one of the options: a held-out one if the row must be new, else another.
 
-    Whether one is held out, `holdout` decides.
+    `holdout` decides which options are held out.
     """
     here, common = _by_part(tuple(options), d.split)
     return choose(d.random, here if d.new and here else common)
@@ -108,7 +108,7 @@ def pick(d: Draw, options: Sequence[str]) -> str:
 
 @cache
 def _by_part(options: tuple[str, ...], split: str) -> tuple[list[str], list[str]]:
-    """Return the options that only this split may use, and those that stand in all parts."""
+    """Return the options that only this split may use, and those of all parts."""
     held = lexicon().held
     parts = [(option, held.get(f"opinion {option}", "train")) for option in options]
     here = [option for option, part in parts if part == split]
@@ -116,7 +116,7 @@ def _by_part(options: tuple[str, ...], split: str) -> tuple[list[str], list[str]
 
 
 def kinds_for(d: Draw, of: Subject) -> tuple[str, ...]:
-    """Return the groups of evaluations that suit a subject."""
+    """Return the groups of evaluations that fit a subject."""
     return ("general",) if of.starred else d.topic.groups
 
 
@@ -124,7 +124,7 @@ def kinds_for(d: Draw, of: Subject) -> tuple[str, ...]:
 def entries(
     name: str, kinds: tuple[str, ...], value: int, plural: bool, shape: str = ""
 ) -> tuple[str, ...]:
-    """Return what a list has of this value and shape for these groups and number of the subject."""
+    """Return a list's entries of this value and shape for these groups and the subject's number."""
     found = [item for kind in kinds for item in groups(name).get(f"{kind} {value}", [])]
     other = SINGULAR if plural else PLURAL
     suit = (item for item in found if not item.endswith(other) and re.search(shape, item))
@@ -132,7 +132,7 @@ def entries(
 
 
 def suited(d: Draw, name: str, value: int, of: Subject, shape: str = "") -> str:
-    """Return an entry of a list that suits the subject and has the shape (a regular expression)."""
+    """Return an entry of a list that fits the subject and the shape (a regular expression)."""
     chosen = pick(d, entries(name, kinds_for(d, of), value, of.plural, shape))
     return chosen.removesuffix(SINGULAR).removesuffix(PLURAL)
 
@@ -172,7 +172,7 @@ def fill(d: Draw, form: str) -> str:
 
 
 def _evaluation(d: Draw, slot: str, value: int, of: Subject) -> str:
-    """Return what fills a slot with a value."""
+    """Return the text for a slot with a value."""
     it = whole(d)
     match slot:
         case "pred" | "attr":
@@ -202,7 +202,7 @@ def statement(d: Draw, value: int, of: Subject) -> str:
 
 @cache
 def _held_out(split: str) -> list[re.Pattern[str]]:
-    """Return what finds the words and phrases of opinion that stand in this part only."""
+    """Return the pattern of the words and phrases of opinion that occur only in this part."""
     found = [
         owner.removeprefix("opinion ").removesuffix(SINGULAR).removesuffix(PLURAL)
         for owner, where in lexicon().held.items()
@@ -213,5 +213,5 @@ def _held_out(split: str) -> list[re.Pattern[str]]:
 
 
 def holds_new_opinion(text: str, split: str) -> bool:
-    """Return whether a text holds a word or phrase of opinion that stands in this part only."""
+    """Return whether a text has a word or phrase of opinion that occurs only in this part."""
     return any(pattern.search(text) for pattern in _held_out(split))

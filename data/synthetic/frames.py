@@ -1,4 +1,4 @@
-"""Frames: what a sentence says, before it is put into words; `replace` and the random draws.
+"""Frames, which represent the meaning of a sentence; `replace` and the random draws.
 
 Reads: words. Feeds: edits, grammar, sampling.
 """
@@ -12,14 +12,14 @@ from data.synthetic.words import Noun, Quality, Verb
 
 T = TypeVar("T")
 
-PRONOUN = "pronoun"  # the class of agents that nobody names
+PRONOUN = "pronoun"  # the class of unnamed agents
 
 DATIVE = ("give", "hand", "show", "send", "mail", "sell", "lend")
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase; a count of 1 is singular, and 0 stands for several, without a number."""
+    """A noun phrase; a count of 1 is singular, and 0 means plural without a number."""
 
     noun: Noun
     word: str
@@ -33,8 +33,8 @@ class Phrase:
         return self.count != 1
 
 
-# "Someone opened the door" says no more than "the door was opened"; "how do you open it" asks
-# how anybody does. Neither has a class in the word lists, so no edit replaces or swaps them.
+# "Someone opened the door" means the same as "the door was opened"; "how do you open it" asks
+# about anybody. Neither has a class in the word lists, so no edit replaces or swaps them.
 SOMEONE = Phrase(Noun("someone", PRONOUN, "", human=True, animate=True), "someone", definite=False)
 ANYBODY = Phrase(Noun("anybody", PRONOUN, "", human=True, animate=True), "anybody", definite=False)
 
@@ -45,7 +45,7 @@ class Frame:
 
     domain: str
     verb: Verb
-    word: str  # the verb as said: verb.word or a synonym of it, an antonym, a hypernym
+    word: str  # the verb in the sentence: verb.word, a synonym, an antonym, or a hypernym
     agent: Phrase
     patient: Phrase | None = None
     receiver: Phrase | None = None
@@ -71,7 +71,7 @@ class Frame:
 def replace(thing: T, **changes: Any) -> T:
     """Return a copy with other values in these fields: dataclasses.replace, at a sixth of its cost.
 
-    Only for dataclasses that check nothing when they are made, as all of these.
+    Only for dataclasses without checks on creation, as all of these.
     """
     copy = object.__new__(type(thing))
     copy.__dict__.update(thing.__dict__, **changes)

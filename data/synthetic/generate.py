@@ -1,6 +1,6 @@
 """Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
 
-The evaluation suites in folders beside them are those of suites.
+The evaluation suites are in separate folders.
 Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
 columns from data.tasks, names of files from data.sources.
 """
@@ -28,12 +28,12 @@ from data.tasks import COURSE
 from runtime.files import scratch_folder, sweep, to_disk
 
 SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
-# Rows of test as shipped, so that two hundredths can be told from nothing; the first are the above.
+# Rows of test in the bundled data, to detect differences of 0.02; the first are those above.
 TEST_ROWS = {"sst": 4000, "para": 6000, "sts": 4000}
 SENTENCES, TRIPLETS = 20000, 10000
 
-# Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of
-# the scale of similarities.
+# Classes have fixed shares: five of a fifth each, and 40 percent duplicates. The fifths of the
+# scale of similarities also have fixed shares.
 QUOTAS: dict[str, list[dict[str, Any]]] = {
     "sst": [{"wanted": number} for number in range(COURSE["sst"].num_classes)],
     "para": [{"positive": number < 2} for number in range(5)],
@@ -55,7 +55,7 @@ MAKERS: dict[str, Callable[..., Example]] = {
 
 
 def identifier(seed: int, name: str, number: int) -> str:
-    """Return 25 hexadecimal digits, as CS224N's ids are."""
+    """Return 25 hexadecimal digits, as in CS224N's ids."""
     return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
 
 
@@ -64,7 +64,7 @@ def _draw(
 ) -> list[Example]:
     """Return examples of a task in their shares, shuffled; the title names the generator.
 
-    `how` goes to the task's maker.
+    `how` is passed to the task's maker.
     """
     quotas = QUOTAS[task]
     examples: list[Example] = []
@@ -96,7 +96,7 @@ def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -
 def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
     writer = Writer(folder, seed)
     written = {}
-    for part in (2, 1, 0):  # test first: what stands there is then barred from training
+    for part in (2, 1, 0):  # test first: its texts are then excluded from training
         for task in SIZES:
             written[task, part] = write_task(writer, task, part)
     sentences = writer.draw("wiki", "train", SENTENCES, Scenes())
@@ -108,14 +108,14 @@ def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
         rows.writerow(("sent0", "sent1", "hard_neg"))
         rows.writerows(e.texts for e in triplets)
     writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
-    write_suites(writer)  # after the tasks, so that it changes no draw above
-    # More rows of test, after all that may not change with their number: nothing of train, dev or
-    # the suites is drawn again here.
+    write_suites(writer)  # after the tasks, so it does not affect their random draws
+    # More test rows, after everything that must not depend on their number: train, dev and the
+    # suites are already drawn.
     for task, size in TEST_ROWS.items():
         first = written[task, 2]
         more = _draw(writer, task, f"more {task}", "test", size - len(first))
         _write_rows(writer, task, 2, first + more)
-    # Last of all: no other file depends on how many pairs there are.
+    # Last, so that no other file depends on the number of pairs.
     more_pairs = max(0, pairs - SIZES["para"][0])
     examples = written["para", 0] + _draw(writer, "para", "more para", "train", more_pairs)
     examples += _draw(writer, "para", "order", "train", order_pairs, kinds=ORDER)
@@ -126,12 +126,12 @@ def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
 def write_files(
     folder: Path, seed: int = 0, pairs: int = SIZES["para"][0], order_pairs: int = 0
 ) -> None:
-    """Write all files of the data set into `folder`, made if need be.
+    """Write all files of the data set into `folder`, which is created if necessary.
 
-    The files grow in a temporary folder inside it and are moved when all are whole: an
-    interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere. More
-    `pairs` to learn paraphrases from, and `order_pairs`, which only order tells apart, leave all
-    other files, and the first pairs, as they are.
+    The files are written in a temporary folder inside it and moved when all are complete, so an
+    interrupted run leaves no partial files. The same seed gives the same bytes everywhere. More
+    `pairs` of paraphrases, and `order_pairs`, which differ only in word order, do not change other
+    files or the first pairs.
 
     Raises:
         OSError: the folder cannot be written.

@@ -1,8 +1,8 @@
 """Graded edits: changes of a frame by a little, by much, or by all but one part.
 
-Where edits.py makes the differences of the paraphrase task, a word each, these make the distances
-of the similarity task: a participant becomes another of its class or of another one, a detail
-goes or comes, a scene keeps a part and changes the rest.
+edits.py makes the differences of the paraphrase task, of one word each. These edits make the
+distances of the similarity task: a participant becomes another of the same or another class, a
+detail is removed or added, or a scene keeps one part and changes the rest.
 Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
@@ -21,12 +21,12 @@ from data.synthetic.words import Noun
 ROLES = ("agent", "patient", "receiver")
 SYNONYMS = (0.7, 1.0)  # shares of words that become a synonym, by sentence
 TRIES = 6  # to find an edit that makes sense
-COMPOUND = 4  # letters that a second word of a compound counts besides its own
+COMPOUND = 4  # additional letters that a second word of a compound counts
 OTHER_ARTICLE = 0.2
-OTHER_TENSE = 0.4  # where no time is said
+OTHER_TENSE = 0.4  # without a time in the frame
 FREE_TENSES = ("now", "past", "perfect")
 ONE_ARTICLE = (PRONOUN, "storm", "body_part")  # "someone", "the storm", "an arm"
-IN_SHAPE = 0.8  # of what another scene has and the first has not
+IN_SHAPE = 0.8  # share of properties that another scene takes from the first
 GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
 
 
@@ -57,9 +57,9 @@ def _other_tense(frame: Frame, random: Random) -> Frame:
 
 
 def in_shape(frame: Frame, other: Frame, random: Random) -> Frame:
-    """Return another scene told as the first is: in its tense, with a place or time if it has one.
+    """Return another scene in the form of the first: its tense, with a place or time if it has one.
 
-    So no preposition, auxiliary or number tells that two scenes are far apart.
+    So prepositions, auxiliaries and numbers do not reveal that two scenes are far apart.
     """
     for role, phrase in frame.phrases().items():
         mine = other.phrases().get(role)
@@ -99,7 +99,7 @@ def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Fr
 
 
 def _akin(phrase: Phrase, noun: Noun) -> bool:
-    """Return whether a noun is what a phrase names, or one of the two is the other's hypernym.
+    """Return whether a noun and a phrase's noun are equal, or one is the other's hypernym.
 
     Two nouns with one hypernym are not akin: a poodle is another dog than a beagle.
     """
@@ -112,7 +112,7 @@ def _akin(phrase: Phrase, noun: Noun) -> bool:
 
 
 def _describes(phrase: Phrase, noun: Noun) -> bool:
-    """Return whether the adjective of a phrase fits a noun too: no "wooden wooden door"."""
+    """Return whether the adjective of a phrase also fits a noun: no "wooden wooden door"."""
     if noun.groups != phrase.noun.groups:
         return False
     return phrase.adjective is None or not repeats(noun, phrase.adjective)
@@ -166,7 +166,7 @@ def other_count(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def general_words(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return the frame with hypernyms for all words that have one, but perhaps the last."""
+    """Return the frame with hypernyms for all words that have one, perhaps except the last."""
     found = edits.generalise(frame, random, split)
     for _ in range(2):
         found = found and (edits.generalise(found, random, split) or found)
@@ -214,7 +214,7 @@ def _denied(frame: Frame, random: Random, split: str) -> Frame | None:
     return edits.negate(frame, random, split) if deny_well(frame) else None
 
 
-# What makes a small difference, and what a large one. A pair is made of several of these.
+# Edits that make small differences, and large ones. A pair is made with several of these.
 SMALL: dict[str, tuple[Edit, float]] = {
     "hypernym": (edits.generalise, 2.0), "hypernyms": (general_words, 1.0),
     "detail": (edits.drop_detail, 3.0), "adjective": (add_adjective, 2.0),
@@ -226,7 +226,7 @@ LARGE: dict[str, tuple[Edit, float]] = {
     "other verb": (other_act, 2.5), "other place": (EDITS["place"], 1.0),
     "other time": (EDITS["time"], 0.5),
 }  # fmt: skip
-# Nearly the words of the partner, and another meaning: a small share of all pairs.
+# Nearly the same words as the partner, with another meaning: a small share of all pairs.
 ADVERSARIAL: dict[str, tuple[Edit, float]] = {
     "negation": (_denied, 3.0), "role swap": (EDITS["role swap"], 3.0),
     "antonym adjective": (EDITS["antonym adjective"], 2.0),
@@ -247,7 +247,7 @@ def draw_edit(random: Random, table: dict[str, tuple[Edit, float]]) -> tuple[str
 def apply_one(
     frame: Frame, random: Random, split: str, table: dict[str, tuple[Edit, float]]
 ) -> tuple[str, Frame | None]:
-    """Return the name of an edit that makes sense here and what it makes, or None after tries."""
+    """Return the name and result of an edit that makes sense here, or None after TRIES."""
     for _ in range(TRIES):
         name, edit = draw_edit(random, table)
         other = edit(frame, random, split)
@@ -259,7 +259,7 @@ def apply_one(
 def apply_plainly(
     frame: Frame, random: Random, split: str, table: dict[str, tuple[Edit, float]], draws: int
 ) -> tuple[str, Frame | None]:
-    """Return what `apply_one` does: of so many draws, the one in the plainest words."""
+    """Return the result of `apply_one` with the plainest words among several draws."""
     found = [apply_one(frame, random, split, table) for _ in range(draws)]
     return min(found, key=lambda item: plainness(item[1]) if item[1] else math.inf)
 

@@ -21,7 +21,7 @@ from data.synthetic.renderings import SLOT, Pattern
 from data.synthetic.wordlists import fields, lines
 
 JOINTS = [fields(line) for line in lines("joints")]
-POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of what may be a rule
+POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of frames that may be rules
 
 
 def say(frame: Frame, pattern: Pattern) -> str:
@@ -37,7 +37,7 @@ def clause(frame: Frame, pattern: Pattern) -> str:
 
 @cache
 def _pieces(pattern: Pattern) -> list[tuple[str, Callable[[Frame], str] | None]]:
-    """Return what stands before each slot, and what fills it; None after the last one."""
+    """Return the text before each slot, and the slot; None after the last one."""
     parts = SLOT.split(pattern.text)  # text, mark, slot, text, mark, slot, ..., text
     return list(zip(parts[::3], [*map(SLOTS.get, parts[2::3]), None], strict=True))
 
@@ -91,20 +91,20 @@ def _with(word: str, phrase: str) -> str:
 def _said(frame: Frame, phrase: Phrase | None) -> str:
     """Return a noun phrase of a frame, where "some women" are often just "women".
 
-    Not where this would speak of all women: not in what often happens, nor in a denial. But who
-    asks how to peel onions asks about onions in general.
+    This is avoided if it would mean all women: in frequent events and in denials. But a question
+    how to peel onions is about onions in general.
     """
     single = frame.tense in ("now", "past") and frame.mood not in POSSIBLE and not frame.negated
     several = phrase is not None and phrase.count == 0 and not phrase.definite
     text = bare_phrase(phrase)
-    # "Did clean clean doors" would be a stumble.
+    # Avoids "did clean clean doors".
     if several and (single or frame.mood == "how") and text.split()[0] != frame.word:
         return text
     return noun_phrase(phrase)
 
 
 def _by(phrase: Phrase, text: str) -> str:
-    """Return "by" and the agent, or nothing for "someone", whom a passive leaves out."""
+    """Return "by" and the agent, or nothing for "someone", which a passive omits."""
     return "" if phrase.noun.kind == PRONOUN else f"by {text}"
 
 

@@ -1,7 +1,7 @@
-"""Premises that hold all words of their hypotheses, by which of three heuristics fails on them.
+"""Premises that contain all words of their hypotheses, by the heuristic that fails on them.
 
-Who takes overlap for entailment is right on half of the rows and wrong on all others, as in HANS
-(McCoy et al. 2019), whose subcases these are; templates and words are ours.
+A model that takes overlap for entailment is right on half of the rows and wrong on all others, as
+in HANS (McCoy et al. 2019), whose subcases these are; templates and words are ours.
 Reads: edits, grammar, morphology, sampling, vocabulary, wordlists. Feeds: suites.
 """
 
@@ -53,7 +53,7 @@ def overlapping_pair(random: Random, split: str, subcase: str) -> Example:
 
 @dataclass(frozen=True)
 class _Acts:
-    """What the same people can do: two acts on one another, and one by themselves."""
+    """Acts that the same people can do: two acts on one another, and one without an object."""
 
     first: Verb
     second: Verb
@@ -61,7 +61,7 @@ class _Acts:
 
 
 def _slots(random: Random, split: str, premise: str) -> dict[str, str] | None:
-    """Return a text for each slot of a premise, or None where the draw does not fit together."""
+    """Return a text for each slot of a premise, or None if the draw does not fit."""
     if "{thing}" in premise:
         return _object_and_act(random, split)
     acts = _acts(random, split, WORDS["person"] if "{o}" in premise else None)
@@ -96,7 +96,7 @@ def _acts(random: Random, split: str, among: list[str] | None) -> _Acts | None:
 
 @cache
 def _has_victim(verb: Verb) -> bool:
-    """Return whether it matters who does it to whom, and the passive holds the same words."""
+    """Return whether the roles matter, and the passive has the same words."""
     one_form = past(verb.word) == participle(verb.word)
     asymmetric = between_people(verb) and not verb.symmetric
     return asymmetric and one_form and verb.passive and verb.word not in NO_PASSIVE
@@ -134,7 +134,7 @@ def _qualities(noun: Noun, split: str) -> list[str]:
 
 
 def _object_and_act(random: Random, split: str) -> dict[str, str] | None:
-    """Return somebody, an act that needs no object, and an object all the same."""
+    """Return somebody, an act that needs no object, and an object."""
     words = lexicon()
     verbs = verbs_of(choose(random, list(words.domains)), split)
     verbs = [verb for verb in verbs if verb.word in WORDS["object"] and verb.patients]

@@ -1,7 +1,7 @@
 """Chooses the words that occur in dev only or in test only.
 
-A word can be held out only if each of its forms has a token that no other entry uses: else a
-synonym, an inflection or a fixed phrase elsewhere would give it away.
+A word can be held out only if each of its forms has a token that no other entry uses. Otherwise it
+would occur in a synonym, an inflection or a fixed phrase of another entry.
 Reads: words, wordlists, morphology. Feeds: vocabulary.
 """
 
@@ -13,12 +13,12 @@ from data.synthetic.morphology import gerund, participle, past, plural, third_pe
 from data.synthetic.wordlists import blocks, groups, lines
 from data.synthetic.words import FUNCTION_WORDS, Lexicon
 
-# One word in 12 is kept for dev, and one for test. Opinions shall be understood, not remembered: of
+# One word in 12 is kept for dev, and one for test. Opinions should be understood, not memorised: of
 # twenty of their words, phrases and sentences, three are kept for dev and five for test.
 HOLD_OUT = 12
 OPINION_PARTS = ("dev",) * 3 + ("test",) * 5 + ("train",) * 12
-# Lists of opinions that hold, in groups, phrases that can be held out as a whole; and those of
-# opinions and patterns whose single words are common to all parts.
+# Lists of opinions with groups of phrases that can be held out as a whole; and lists of opinions
+# and patterns whose single words are common to all parts.
 PHRASES = ("predicates", "verdicts", "feelings")
 SENTENCES = (
     *("topics", "judges", "composed", "clauses", "contexts", "facts", "patterns", "joints"),
@@ -103,7 +103,7 @@ def _phrases() -> list[str]:
 
 
 def hold_out(lexicon: Lexicon) -> None:
-    """Choose what is held out by a checksum, which, unlike hash(), is the same everywhere."""
+    """Choose the held-out words by a checksum, which, unlike hash(), is the same everywhere."""
     _own_words(lexicon)
     _own_qualities(lexicon)
     _own_opinions(lexicon)
@@ -118,8 +118,8 @@ def hold_out(lexicon: Lexicon) -> None:
     degrees = tuple(f"{word} " for words in groups("degrees").values() for word in words)
     for phrase in phrases:
         part = _part(f"opinion {phrase}")
-        # A phrase that is a part of another one would be given away by it, and "rather good" is
-        # composed in all parts.
+        # A phrase that is part of another one would occur in it, and "rather good" is composed in
+        # all parts.
         if part == "train" or phrase.startswith(degrees):
             continue
         if everything.count(phrase.partition(":")[0]) == 1:
@@ -127,7 +127,7 @@ def hold_out(lexicon: Lexicon) -> None:
 
 
 def _part(owner: str) -> str:
-    """Return where an entry may be held out: dev, test or, of most, nowhere (train)."""
+    """Return the part for which an entry may be held out: dev, test or, for most, none (train)."""
     number = zlib.crc32(owner.encode())
     if owner.startswith("opinion "):
         return OPINION_PARTS[number % len(OPINION_PARTS)]

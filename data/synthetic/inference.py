@@ -1,8 +1,8 @@
-"""Makes labelled pairs of premise and hypothesis, from which to learn what entailment is.
+"""Makes labelled pairs of premise and hypothesis, for learning entailment.
 
-As in MNLI, overlap nearly gives the label away: an entailed hypothesis mostly says no more than
-its premise, others say something new. In no pair does word order decide, so what a model makes of
-order it has not learned here, and heuristics.py is a test of it.
+As in MNLI, overlap nearly determines the label: an entailed hypothesis mostly repeats parts of its
+premise, others add something. The label never depends on word order, so a model cannot learn order
+from these pairs, and heuristics.py tests it.
 Reads: changes, edits, pairs, sampling. Feeds: suites.
 """
 
@@ -18,7 +18,7 @@ from data.synthetic.sampling import draw_frame, kept
 
 LABELS = ("entailment", "neutral", "contradiction")
 
-# From a frame to (what the premise says, what the hypothesis says), or None where it does not fit.
+# From a frame to (meaning of the premise, meaning of the hypothesis), or None if it does not fit.
 Step = Callable[[Frame, Random, str], tuple[Frame, Frame] | None]
 
 
@@ -62,7 +62,7 @@ def _opposite(kind: str) -> Step:
         other = EDITS[kind](frame, random, split)
         if other is None:
             return None
-        # Now and then the premise is the denial: then the hypothesis has no word of its own.
+        # Sometimes the premise is the denial; then the hypothesis has no additional word.
         return (other, frame) if kind == "negation" and chance(random, 0.2) else (frame, other)
 
     return step

@@ -1,8 +1,8 @@
-"""Whether two meanings are the same, judged from the frames as they are said: a second opinion.
+"""An independent check of whether two frames have the same meaning.
 
-It knows neither labels nor edits nor costs, only what the words of the lexicon mean: labels that
-were drawn otherwise can be held against it (`python -m data.synthetic.probes.labels`). What a
-question asks for is not said, so it is not compared.
+It does not use labels, edits or costs, only the meanings of words in the lexicon. So labels that
+were drawn in another way can be compared with it (`python -m data.synthetic.probes.labels`). The
+questioned part of a question is not stated, so it is not compared.
 Reads: frames, twins, vocabulary, wordlists. Feeds: nothing here; data.synthetic.probes.labels.
 """
 
@@ -15,13 +15,13 @@ from data.synthetic.vocabulary import lexicon
 from data.synthetic.wordlists import groups
 from data.synthetic.words import Quality
 
-# What one does not manage, one fails to do; what one does not forget, one remembers.
+# Not to manage is to fail; not to forget is to remember.
 CLAIM_OF = {"fail": ("manage", True), "forget": ("remember", True)}
 NOT_COMPARED = {"who": "agent", "what": "patient", "where": "place", "when": "time"}
 
 
 def same_meaning(first: Meaning, second: Meaning) -> bool:
-    """Return whether two sentences say or ask the same; acts that happen at once have no order."""
+    """Return whether two sentences state or ask the same; simultaneous acts have no order."""
     if len(first) != len(second):
         return False
     if len(first) == 1:
@@ -53,7 +53,7 @@ def _participants(first: Frame, second: Frame, asked: str) -> bool:
     if all(_same_part(getattr(first, role), getattr(second, role)) for role in roles):
         return True
     both_ways = first.verb.symmetric and second.verb.symmetric and len(roles) == 2
-    # Only what the two do together is true both ways, and not how the first of them does it.
+    # Only the common act is symmetric, and not the manner of the first person.
     return (
         both_ways
         and first.manner is None
@@ -63,7 +63,7 @@ def _participants(first: Frame, second: Frame, asked: str) -> bool:
 
 
 def _same_part(first: object, second: object) -> bool:
-    """Return whether two noun phrases, places or qualities say the same, or are both missing."""
+    """Return whether two noun phrases, places or qualities are the same, or both missing."""
     if not first or not second:
         return not first and not second
     if isinstance(first, Phrase) and isinstance(second, Phrase):

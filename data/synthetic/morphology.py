@@ -17,7 +17,7 @@ ARTICLES = groups("articles")
 
 
 def _first(phrase: str) -> tuple[str, str]:
-    """Split a verb from its particles, which take no ending: `cut up` into `cut`, ` up`."""
+    """Split a verb from its particles, which are not inflected: `cut up` into `cut`, ` up`."""
     head, blank, rest = phrase.partition(" ")
     return head, blank + rest
 

@@ -16,7 +16,7 @@ from data.synthetic.wordlists import groups
 
 @dataclass(frozen=True)
 class Example:
-    """One row of any task: its texts, its label as text, and what it tests."""
+    """One row of any task: its texts, its label as text, and its phenomenon."""
 
     texts: tuple[str, ...]
     label: str
@@ -32,7 +32,7 @@ class Pair:
     phenomenon: str
 
 
-# Attitude: what became of the act.
+# Attitude: the outcome of the act.
 ATTITUDES = {verb: outcome for outcome, verbs in groups("attitudes").items() for verb in verbs}
 
 
@@ -53,7 +53,7 @@ OPPOSITE_ACTS = {"fail": "manage", "manage": "fail", "forget": "remember", "reme
 
 
 def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
-    """Return a rendering, drawn by its share; `avoid` names one not to use."""
+    """Return a rendering, drawn by its share; `avoid` is excluded."""
     options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
     return draw_pattern(random, options) if options else None
 
@@ -71,7 +71,7 @@ def question_frame(random: Random, split: str) -> Frame:
 
 
 def attitude_frame(random: Random, split: str) -> Frame | None:
-    """Return a frame with an attitude (managed to, refused to), or None where none fits."""
+    """Return a frame with an attitude (managed to, refused to), or None if none fits."""
     frame = draw_frame(random, split, adjectives=0.25)
     if frame.tense != "past" or not frame.agent.noun.human or frame.verb.state:
         return None
@@ -91,7 +91,7 @@ def deny_well(frame: Frame) -> bool:
 
 
 def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
-    """Return both frames in one rendering, so that only their meaning differs."""
+    """Return both frames in one rendering, so they differ only in meaning."""
     theirs = renderings(second)
     common = [pattern for pattern in renderings(first) if pattern in theirs]
     if not common:

@@ -1,4 +1,4 @@
-"""The parts of a frame that words say, and the words that can say them.
+"""The parts of a frame that are expressed by words, and the possible words for them.
 
 Reads: frames, vocabulary. Feeds: twins, wordings.
 """
@@ -14,7 +14,7 @@ ROLES = ("agent", "patient", "receiver", "tool")
 
 
 def ways(frame: Frame) -> dict[str, tuple[str, ...]]:
-    """Return the words that can say each part of a frame, by the part's name."""
+    """Return the possible words for each part of a frame, by the part's name."""
     found: dict[str, tuple[str, ...]] = {"verb": _verbs(frame)}
     for role in ROLES:
         phrase = getattr(frame, role)
@@ -41,7 +41,7 @@ def _verbs(frame: Frame) -> tuple[str, ...]:
 
 @cache
 def _verb_words(domain: str, word: str) -> tuple[str, ...]:
-    """Return a verb that is an antonym, with its synonyms where it is an entry of its own."""
+    """Return a verb that is an antonym, with its synonyms if it is a separate entry."""
     known = [verb for verb in lexicon().domains[domain] if verb.word == word]
     return (word, *known[0].synonyms) if known else (word,)
 
@@ -64,10 +64,10 @@ def say_as(frame: Frame, words: dict[str, str]) -> Frame:
 
 
 def told_by_synonyms(frame: Frame, other: Frame) -> bool:
-    """Return whether each part in which two frames differ has two ways to say it in either.
+    """Return whether each part in which two frames differ has two wordings in both frames.
 
-    "station" in "railway station" and "train station" would stand in both texts of a pair only
-    where they say the same.
+    "station" in "railway station" and "train station" would occur in both texts of a pair only if
+    they mean the same.
     """
     ours, theirs = ways(frame), ways(other)
     differing = [part for part in {**ours, **theirs} if ours.get(part) != theirs.get(part)]

@@ -1,4 +1,4 @@
-"""Finds the renderings that fit a frame: those that say all of it and nothing else.
+"""Finds the renderings that fit a frame: those that express all of it and nothing else.
 
 Reads: frames, wordlists. Feeds: grammar, pairs, wordings, triplets.
 """
@@ -41,7 +41,7 @@ PLAIN_IN_HEADLINES = ("active", "passive", "active, time first")
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """One rendering: the roles that it can and must say, its conditions, how often it is drawn."""
+    """One rendering: its possible and required roles, its conditions, and its share."""
 
     name: str
     conditions: frozenset[str]
@@ -69,7 +69,7 @@ def _pattern(name: str, conditions: str, text: str, share: str = "1") -> Pattern
 
 
 def filled(frame: Frame) -> frozenset[str]:
-    """Return the roles that a rendering must say; no rendering of "how" says who does it."""
+    """Return the roles that a rendering must express; a rendering of "how" has no agent."""
     return _named(ROLES, _filled(frame))
 
 
@@ -121,7 +121,7 @@ def _named(names: tuple[str, ...], there: tuple[bool, ...]) -> frozenset[str]:
 
 
 def renderings(frame: Frame) -> tuple[Pattern, ...]:
-    """Return the patterns that say a frame without loss."""
+    """Return the patterns that express all of a frame."""
     return _fitting(_filled(frame), _traits(frame), frame.mood, frame.tense, bool(frame.attitude))
 
 

@@ -16,16 +16,16 @@ from data.synthetic.words import Noun, Quality, Verb
 
 # One in 7 pairs of a verb and its patient occurs in dev and test only.
 FRAME_HOLD_OUT = 7
-# Of the draws in dev and test, so many prefer a held-out word where there is one.
+# The share of draws in dev and test that prefer a held-out word, if there is one.
 HELD_OUT_SHARE = 0.4
 QUESTIONS = ("polar", "why", "where", "when", "who", "what", "how")
-# Of the statements, most say something themselves, and some are headlines or say who says so.
+# Most statements are direct, and some are headlines or reported speech.
 STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", "hearsay") * 2
-# Asked how to do it is what takes care or skill.
+# Questions about how to do something are about acts that need care or skill.
 TAUGHT = frozenset(("careful", "skill"))
-UNNAMED = 0.09  # of those who could be named
+UNNAMED = 0.09  # share of unnamed agents
 TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
-# Of the frames in a tense, so many say when.
+# The share of frames with a time, by tense.
 TIMED = {"past": 0.45, "now": 0.06, "habit": 1.0, "future": 0.6, "perfect": 0.0}
 AGENT_COUNTS = (1,) * 32 + (0, 0, 0, 0, 2, 2, 2, 3)
 COUNTS = (1,) * 56 + (0,) * 10 + (2,) * 7 + (3,) * 3 + (4, 5, 6, 10)
@@ -68,9 +68,9 @@ def draw_noun(random: Random, verb: Verb, role: str, split: str) -> Noun | None:
 
 @cache
 def _verbs(domain: str, split: str, people: bool) -> tuple[list[Verb], list[Verb], list[Verb]]:
-    """Return the verbs of a domain, each as often as its share says, and two kinds of them.
+    """Return the verbs of a domain, repeated by their share, and two subsets of them.
 
-    These are the held-out ones, and those with tools or receivers.
+    The subsets are the held-out verbs, and those with tools or receivers.
     """
     verbs = verbs_of(domain, split)
     held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
@@ -79,7 +79,7 @@ def _verbs(domain: str, split: str, people: bool) -> tuple[list[Verb], list[Verb
 
 
 def _tenths(verb: Verb, people: bool) -> int:
-    """Return how often a verb is drawn: less often if it stands alone, or is one between people."""
+    """Return the weight of a verb: lower for verbs without objects, or between people."""
     if not verb.patients:
         return 0 if people else 5
     return 3 if between_people(verb) and not people else 10
@@ -115,7 +115,7 @@ def draw_phrase(
     definite = chance(random, known)
     if noun.human:
         counts = AGENT_COUNTS
-    # "Injured an arm", never "three arms": the arm is the agent's own.
+    # "Injured an arm", never "three arms": the arm belongs to the agent.
     if noun.kind in ("storm", "body_part"):
         counts, definite = (1,), definite and noun.kind == "storm"
     return Phrase(noun, noun.word, choose(random, counts), definite, adjective)
@@ -154,7 +154,7 @@ def draw_frame(
         mood: statement, headline, reported, official, hearsay or a question (polar, why ...).
         swappable: whether agent and patient must be able to swap their roles.
         adjectives: the probability of an adjective, for each noun.
-        fits: which verbs will do; by default, all.
+        fits: accepts verbs; by default, all.
     """
     while True:
         where = domain or choose(random, _domains())
@@ -186,7 +186,7 @@ def _swappable(frame: Frame) -> bool:
 def _fill(
     random: Random, split: str, domain: str, verb: Verb, mood: str, adjectives: float
 ) -> Frame | None:
-    """Fill the roles of a verb, or return None where the draw does not fit together."""
+    """Fill the roles of a verb, or return None if the draw does not fit."""
     agent = draw_noun(random, verb, "agent", split)
     patient = draw_noun(random, verb, "patient", split)
     if agent is None or (verb.patients and patient is None):
@@ -212,7 +212,7 @@ def _fill(
 
 
 def how_to(random: Random, frame: Frame) -> Frame | None:
-    """Return the question how anybody does what a frame says, or None where nobody asks that."""
+    """Return the question of how to do the act of a frame, or None if it is not plausible."""
     patient = frame.patient
     taught = frame.agent.noun.human and TAUGHT.intersection(frame.verb.manners)
     if patient is None or not taught or frame.attitude:
@@ -226,7 +226,7 @@ def how_to(random: Random, frame: Frame) -> Frame | None:
 
 
 def _unnamed(random: Random, frame: Frame) -> Frame:
-    """Return the frame, now and then without a name for its agent."""
+    """Return the frame, sometimes with an unnamed agent."""
     human = frame.agent.noun.human and frame.patient is not None and frame.verb.passive
     if not human or frame.verb.symmetric or frame.mood == "who" or not chance(random, UNNAMED):
         return frame
@@ -275,7 +275,7 @@ def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
 
 
 def _time(random: Random, frame: Frame, share: float) -> Quality | None:
-    """Return a time, less often (by the factor `share`) where other details are said."""
+    """Return a time, less often (by the factor `share`) if there are other details."""
     if frame.mood in ("when", "headline", "how"):
         return None
     if frame.tense != "habit" and not chance(random, share * TIMED[frame.tense]):

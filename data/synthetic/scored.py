@@ -1,8 +1,8 @@
 """The similarity task: pairs of all distances, as many of each fifth of the scale.
 
-The first frame is drawn before the fifth is looked at, and both sentences are put into words by
-one process, so that neither alone tells the score. Then the frame is edited until the pair falls
-into the fifth.
+The first frame is drawn independently of the fifth, and both sentences are worded by one process,
+so neither of them alone predicts the score. Then the frame is edited until the score of the pair is
+in the fifth.
 Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 """
 
@@ -31,11 +31,11 @@ ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
 SAME_RENDERING = 0.85
 MOST_SMALL = 4  # small edits
 DENIED = 0.1
-ELSEWHERE_SHARES = (0.7, 0.3, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
-# The least and the most large edits, by fifth: about as many as bring a pair there.
+ELSEWHERE_SHARES = (0.7, 0.3, 0.0, 0.0, 0.0)  # share of another scene or topic, by fifth
+# The smallest and largest number of large edits, by fifth: about as many as are needed.
 LARGE_EDITS = ((3, 5), (2, 4), (1, 3), (0, 2), (0, 0))
 SAME_ROLES = 0.8  # as many participants in another scene
-DRAWS = 8  # of which the plainest frame is taken
+DRAWS = 8  # the plainest frame is used
 TRIES = 60
 
 
@@ -59,14 +59,14 @@ def scored_genre(random: Random, split: str, genre: str, band: int | None = None
 
 
 def _first(random: Random, split: str, genre: str) -> Frame:
-    """Return the first frame of a pair: of some draws, the one in the plainest words."""
+    """Return the first frame of a pair: the one with the plainest words among several draws."""
     return min((_drawn(random, split, genre) for _ in range(DRAWS)), key=plainness)
 
 
 def _drawn(random: Random, split: str, genre: str) -> Frame:
     moods = {"statements": STATEMENTS, "headlines": ("headline",), "questions": QUESTIONS}[genre]
     frame = draw_frame(random, split, mood=choose(random, moods))
-    # As often as the edits make a denial, so that a "not" tells nothing.
+    # As often as the edits make a denial, so a "not" has no information.
     deny = deniable(frame) and chance(random, DENIED)
     return replace(frame, negated=True, manner=None) if deny else frame
 
@@ -94,7 +94,7 @@ def _pair(random: Random, split: str, frame: Frame, band: int) -> Example | None
 def _edited(
     frame: Frame, random: Random, split: str, band: int, adversarial: bool
 ) -> tuple[str, Frame | None]:
-    """Return the frame after some edits, and what kind of difference that makes."""
+    """Return the frame after some edits, and the kind of the difference."""
     small, large = int(random.random() * (1 + MOST_SMALL)), 0
     elsewhere = chance(random, ELSEWHERE_SHARES[band])
     if not elsewhere:
@@ -118,7 +118,7 @@ def _edited(
 
 
 def _name(kinds: list[str]) -> str:
-    """Return the name of the difference that weighs most."""
+    """Return the name of the difference with the largest weight."""
     if kinds and (kinds[0] in ADVERSARIAL or kinds[0] in ELSEWHERE):
         return kinds[0]
     if sum(kind in LARGE for kind in kinds) > 1:

@@ -1,16 +1,16 @@
 """Scores the similarity of two frames from 0 to 5, the scale of SemEval's STS.
 
-5: the same; 4: a detail differs; 3: an important part does, or is another of its kind; 2: some
-parts in common; 1: one scene or topic; 0: nothing. The score is 5 exp(- sum of weight times
-distance) over the parts of the frames; distances (0 to 1) come from the taxonomy. So two
-differences count less together than apart, and words that are near cost little.
+5: the same; 4: a detail differs; 3: an important part differs, or is another of its kind; 2: some
+parts in common; 1: same scene or topic; 0: nothing in common. The score is 5 exp(- sum of weight
+times distance) over the parts of the frames; distances (0 to 1) come from the taxonomy. So two
+differences cost less than the sum of their separate costs, and similar words cost little.
 
 The weights were set by hand and checked in three ways. Contradictions cost what they cost in SICK
 (Marelli et al. 2014; means of train and trial, on a scale from 1 to 5: entailed pairs 4.58,
-contradicting ones 3.61): a denial or a swap about 1.2 points. The others are near those that least
-squares give when the scores of a reader of 300 pairs, who saw the texts alone, are explained by
-these distances. And bare cosines come in the order of CS224N's STS dev: a random encoder, word
-overlap, mini and TF-IDF about level, all-MiniLM-L6-v2.
+contradicting ones 3.61): a denial or a swap about 1.2 points. The others are close to the least
+squares fit of these distances to the scores of a person who read the texts of 300 pairs. And cosine
+similarities order systems as on CS224N's STS dev: a random encoder, word overlap, mini and TF-IDF
+about equal, all-MiniLM-L6-v2.
 Reads: frames, taxonomy. Feeds: scored.
 """
 
@@ -27,7 +27,7 @@ WEIGHTS = {
     "time gone": 0.1, "manner": 0.35, "manner gone": 0.08, "tense": 0.08,
     "negation": 0.3, "swap": 0.25, "attitude": 0.3, "question": 0.35,
 }  # fmt: skip
-ALONE = 1.6  # where nobody and nothing is acted upon, the verb says more
+ALONE = 1.6  # without a patient, the verb is more important
 NOISE = 0.2  # standard deviation of a mean over annotators
 
 
@@ -38,13 +38,13 @@ def similarity(first: Frame, second: Frame) -> float:
 
 
 def noisy(score: float, random: Random) -> float:
-    """Return the score as people would give it: with noise, from 0 to 5, to one decimal."""
+    """Return the score of annotators: with noise, from 0 to 5, to one decimal."""
     noise = sum(random.random() for _ in range(12)) - 6.0  # about normal, without libm
     return round(min(max(score + NOISE * noise, 0.0), 5.0), 1)
 
 
 def differences(first: Frame, second: Frame) -> dict[str, float]:
-    """Return how far apart the parts of two frames are: {a name of WEIGHTS: 0 or more}."""
+    """Return the distances of the parts of two frames: {a name of WEIGHTS: 0 or more}."""
     alone = first.patient is None and second.patient is None
     found = {
         "verb": (ALONE if alone else 1.0) * (1.0 - same_act(first, second)),
@@ -63,7 +63,7 @@ def _roles(first: Frame, second: Frame) -> dict[str, float]:
     if first.patient is None or second.patient is None or asks:
         return straight
     crossed = _participants(first, second, {"agent": "patient", "patient": "agent"})
-    # Each is an agent here and a patient there.
+    # Each is an agent in one frame and a patient in the other.
     crossed |= dict.fromkeys(("agent", "patient"), (crossed["agent"] + crossed["patient"]) / 2)
     if not (first.verb.symmetric and second.verb.symmetric):
         crossed["swap"] = 1.0
@@ -80,7 +80,7 @@ def _participants(
         mine = ours.get(role)
         other = theirs.get((partner or {}).get(role, role))
         if role == asked.get(first.mood) and first.mood == second.mood:
-            continue  # neither text says it
+            continue  # neither text has it
         if mine and other:
             found[role] = 1.0 - same_noun(mine, other)
             for part, far in _details(mine, other).items():

@@ -1,8 +1,8 @@
 """Makes plain sentences of every kind, for contrastive tuning without labels.
 
-They come scene by scene: a dozen sentences about one event, each of which changes a part or two
-of it, in the same words. To tell such sentences apart takes more than their topic, and no two of
-them say the same: they are each other's negatives.
+They come in scenes: a dozen sentences about one event, each with one or two changed parts, in the
+same words. Such sentences cannot be distinguished by topic alone, and no two of them have the same
+meaning: they are each other's negatives.
 Reads: graded, pairs, sampling, sentiment. Feeds: generate.
 """
 
@@ -19,7 +19,7 @@ from data.synthetic.sampling import QUESTIONS, STATEMENTS, draw_frame, how_to, k
 from data.synthetic.sentiment import opinion
 
 SCENE = 12  # sentences about one event
-OPINIONS, TWO_CLAUSES = 0.12, 0.08  # shares of the sentences that are about no scene
+OPINIONS, TWO_CLAUSES = 0.12, 0.08  # shares of sentences that belong to no scene
 MOODS = ("statement", "statement", "question")
 
 
@@ -29,7 +29,7 @@ class Scenes:
 
     frame: Frame | None = None
     left: int = 0
-    said: set[Frame] = field(default_factory=set)  # about this event, as statements
+    said: set[Frame] = field(default_factory=set)  # statements about this event so far
 
     def __call__(self, random: Random, split: str) -> Example:
         """Return the next sentence."""
@@ -52,8 +52,8 @@ def sentence(
 
     Args:
         split: the part whose words may be used.
-        scene: what happens.
-        said: what has been said about it, as statements; the new sentence is added.
+        scene: the event.
+        said: the statements about it so far; the new sentence is added.
     """
     while True:
         frame = _changed(scene or draw_frame(random, split), random, split)
@@ -63,7 +63,7 @@ def sentence(
             continue
         if said is not None:
             if statement in said and chance(random, 0.95):
-                continue  # but a poor scene may run out of what can be said
+                continue  # but a scene with few parts may have no further sentences
             said.add(statement)
         return Example((say(frame, pattern),), "", pattern.name)
 
@@ -79,7 +79,7 @@ def _changed(scene: Frame, random: Random, split: str) -> Frame:
 
 
 def _asked(frame: Frame, random: Random) -> Frame:
-    """Return a statement in another mood, if it can be: what is asked for is not said."""
+    """Return a statement in another mood, if possible; a question omits the questioned part."""
     mood = choose(random, MOODS)
     mood = choose(random, QUESTIONS if mood == "question" else STATEMENTS)
     patient = frame.patient

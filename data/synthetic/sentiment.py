@@ -3,8 +3,8 @@
 The value runs from -2 to 2 and falls into five classes. It is not enough to count good and bad
 words: "not as dull as I had feared" has one bad word and is mild praise, and "we went back the very
 next day" has none and is high praise. The class is drawn first, then the phenomenon with the same
-chances in every class where it can occur, so neither the form of a sentence nor its length tells
-the class.
+probabilities in every class where it can occur, so neither the form of a sentence nor its length
+predicts the class.
 Reads: evaluations, wordlists. Feeds: sentences, generate, suites.
 """
 
@@ -21,8 +21,8 @@ from data.synthetic.wordlists import blocks, fields, groups, lines
 
 EDGES = (-1.4, -0.45, 0.45, 1.4)  # between the classes
 NOISE = 0.12  # standard deviation of the values that annotators give
-CONTEXTS = 0.3  # share of the opinions with something told beside them
-FACTS = 0.35  # of these, where it is a fact about the topic
+CONTEXTS = 0.3  # share of the opinions with an additional statement
+FACTS = 0.35  # share of these with a fact about the topic
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Said:
-    """An opinion without what is told beside it; only a clause can follow `I think`."""
+    """An opinion without an additional statement; only a clause can follow `I think`."""
 
     text: str
     value: float
@@ -76,8 +76,8 @@ def composed(name: str) -> Maker:
     return make
 
 
-# By class: the value of the clause that weighs less, of the one that weighs more, and whether the
-# latter is about the whole.
+# By class: the values of the less and the more important clause, and whether the latter is about
+# the whole.
 CONTRASTS = {
     2: ((-1, 2, True), (0, 2, True)),
     1: ((-1, 1, True), (0, 1, True), (-1, 2, False)),
@@ -88,7 +88,7 @@ CONTRASTS = {
 
 
 def contrast(d: Draw, wanted: int) -> Said:
-    """Return two evaluations, of which the one in the main or last clause weighs more."""
+    """Return two evaluations; the one in the main or last clause is more important."""
     weak, strong, about_all = choose(d.random, CONTRASTS[wanted])
     first = part(d)
     second = whole(d) if about_all else part(d, first)
@@ -114,12 +114,12 @@ def mixed(d: Draw, wanted: int) -> Said:
     return Said(form.format(a=statement(d, size, first), b=second), 0.0)
 
 
-# "I cannot say that I loved it": the value of what somebody did not feel, by that feeling.
+# "I cannot say that I loved it": the value of a denied feeling, by the feeling.
 DENIED = {2: -0.7, 1: -0.8, -1: 0.7, -2: 0.0}
 
 
 def feeling(d: Draw, wanted: int) -> Said:
-    """Return what somebody felt or did not feel."""
+    """Return a sentence on a feeling or a denied feeling."""
     target = d.it if chance(d.random, 0.7) else f"{part(d).name} of {d.it}"
     denied = [value for value, result in DENIED.items() if _class(result) == wanted]
     if denied and chance(d.random, 0.25):
@@ -162,7 +162,7 @@ def _told(name: str, about: str) -> list[str]:
 
 
 def description(d: Draw, wanted: int) -> Said:
-    """Return what is true and neither good nor bad."""
+    """Return a neutral statement."""
     facts = _told("facts", d.topic.name)
     first, second = choose(d.random, facts), choose(d.random, facts)
     if first == second or chance(d.random, 0.4):
@@ -172,7 +172,7 @@ def description(d: Draw, wanted: int) -> Said:
 
 
 def placed(d: Draw, said: Said) -> str:
-    """Return an opinion as a text, perhaps with something told beside it that has no value."""
+    """Return an opinion as a text, perhaps with an additional neutral statement."""
     form = "{}"
     if chance(d.random, CONTEXTS):
         facts = [f"{fact}. {{}}" for fact in _told("facts", d.topic.name)]
@@ -185,7 +185,7 @@ def placed(d: Draw, said: Said) -> str:
     return re.sub(r"(?<=[.?!] )[a-z]", lambda found: found.group().upper(), text)
 
 
-# The phenomena with their weights: among the opinions, and among neutral ones where that differs.
+# The phenomena with their weights among opinions, and among neutral ones if different.
 MAKERS: list[tuple[str, Maker, int, int]] = [
     ("plain", plain, 8, 7), ("fragment", composed("fragment"), 2, 2),
     ("intensity", composed("intensity"), 2, 2), ("negation", composed("negation"), 3, 3),
@@ -210,7 +210,7 @@ def opinion(random: Random, split: str, classes: tuple[int, ...] = (-2, -1, 0, 1
 
 def labelled(random: Random, split: str, wanted: int) -> Opinion:
     """Return a random opinion to which annotators give the class `wanted`, 0 to 4."""
-    # Noise moves an opinion by one class at most: others need not be drawn.
+    # Noise moves an opinion by at most one class, so only adjacent classes are drawn.
     near = tuple(number - 2 for number in range(5) if abs(number - wanted) < 2)
     while True:
         view = opinion(random, split, near)

@@ -1,8 +1,8 @@
 """Writes evaluation suites in the formats of STS, SentEval, MRPC, TREC and HANS.
 
-Their names are their own, so that no score on them is taken for one on the published sets; names
-of files are those of data.suites. The words are those kept for dev and test, except in
-nli_pairs.tsv, from which a model may learn.
+Their names differ from the published sets, so scores are not confused; names of files are those of
+data.suites. The words are held out for dev and test, except in nli_pairs.tsv, which is for
+training.
 Reads: asking, duplicates, heuristics, inference, scored, sentiment, writing. Feeds: generate.
 """
 
@@ -35,7 +35,7 @@ HANS_HEADER = (
 
 
 def write_suites(writer: Writer) -> None:
-    """Write all suites into the folder of the writer, test sets before what one may train on."""
+    """Write all suites into the folder of the writer, test sets before training sets."""
     _similarities(writer)
     _opinions(writer)
     _questions(writer)
@@ -65,7 +65,7 @@ def _similarities(writer: Writer) -> None:
 
 
 def _opinion(random: Random, split: str, positive: bool) -> Example:
-    """Return an opinion, by even chances a clear or a mild one of its class."""
+    """Return an opinion of a class, clear or mild with equal probability."""
     clear = chance(random, 0.5)
     wanted = (4 if clear else 3) if positive else (0 if clear else 1)
     view = labelled(random, split, wanted)

@@ -1,7 +1,7 @@
 """Writes texts as people type them: contractions, digits, another spelling, no full stop.
 
-None of this changes what a text says, and it is drawn without a look at labels. Texts of the same
-words get the same style, so that they keep having the same words.
+None of this changes the meaning of a text, and it is drawn independently of labels. Texts with the
+same words get the same style, so they still have the same words.
 Reads: frames, morphology, wordlists. Feeds: writing.
 """
 
@@ -23,7 +23,7 @@ CONTRACTED, DIGITAL, BRITISH, LOWER_CASE, UNSTOPPED = 0.4, 0.25, 0.25, 0.1, 0.15
 
 
 def _any_of(words: list[str], before: str = "", after: str = "") -> re.Pattern[str]:
-    """Return what finds these words as wholes, and not as parts of hyphenated ones."""
+    """Return a pattern of these words as whole words, and not as parts of hyphenated ones."""
     return re.compile(rf"{before}(?<![\w-])({'|'.join(words)})(?![\w-]){after}", re.IGNORECASE)
 
 
@@ -37,7 +37,7 @@ AMERICAN = _any_of(list(SPELLINGS))
 
 @dataclass(frozen=True)
 class Style:
-    """How somebody types."""
+    """A style of typing."""
 
     contracted: bool = False
     digital: bool = False
@@ -53,7 +53,7 @@ def draw_style(random: Random) -> Style:
 
 
 def typed(text: str, style: Style) -> str:
-    """Return a text in a style; it says the same."""
+    """Return a text in a style, with the same meaning."""
     if style.contracted:
         text = AT_START.sub(_swapped(CONTRACTIONS), ANYWHERE.sub(_swapped(CONTRACTIONS), text))
     if style.digital:
@@ -66,7 +66,7 @@ def typed(text: str, style: Style) -> str:
 
 
 def _swapped(table: dict[str, str]) -> Callable[[re.Match[str]], str]:
-    """Return what puts in the other form of a word, with its capital."""
+    """Return a function that replaces a word by its other form, with the same capital."""
 
     def swap(match: re.Match[str]) -> str:
         found = match.group()
@@ -77,7 +77,7 @@ def _swapped(table: dict[str, str]) -> Callable[[re.Match[str]], str]:
 
 
 def typed_texts(random: Random, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the texts of an example, each in a style of its own if its words are its own."""
+    """Return the texts of an example in random styles; texts with the same words share one."""
     styles: dict[tuple[str, ...], Style] = {}
     found = []
     for text in texts:

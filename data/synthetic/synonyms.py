@@ -16,9 +16,9 @@ VERB_FORMS: tuple[Form, ...] = (str, third_person, past, participle, gerund)
 
 @cache
 def synonyms() -> dict[str, tuple[str, ...]]:
-    """Return the synonyms of each single word, in the word's own form, sorted.
+    """Return the synonyms of each single word, in the word's form, sorted.
 
-    Senses are not told apart: a word has the synonyms of every noun, verb, adjective and adverb
+    Senses are not distinguished: a word has the synonyms of every noun, verb, adjective and adverb
     that it may be.
     """
     found: dict[str, set[str]] = {}
@@ -37,7 +37,7 @@ def synonym_lines() -> list[str]:
 
 
 def _sets() -> Iterator[tuple[tuple[str, ...], tuple[Form, ...]]]:
-    """Yield words that say the same, and the forms that they take."""
+    """Yield synonymous words, and their forms."""
     words = lexicon()
     for noun in (noun for nouns in words.kinds.values() for noun in nouns):
         yield (noun.word, *noun.synonyms), NOUN_FORMS

@@ -1,7 +1,7 @@
 """How near two words are in meaning, from 0 (nothing in common) to 1 (the same): a taxonomy.
 
-The lexicon's classes, hypernyms and domains are its branches; synonyms are one word. Where two
-sentences say the same word, it is one word whatever entry it stands in.
+The lexicon's classes, hypernyms and domains are its branches; synonyms count as one word. Equal
+words in two sentences are the same word, even if they belong to different entries.
 Reads: frames, vocabulary. Feeds: scores.
 """
 
@@ -14,15 +14,15 @@ from data.synthetic.words import Noun, Quality
 HYPERNYM = 0.85  # "knife" and "tool"
 SIBLINGS = 0.6  # "nurse" and "doctor": of one class
 COUSINS = 0.55  # "nurse" and "waiter": of two classes that share a hypernym, or two people
-SAME_SCENE = 0.28  # "cup" and "cake": what one domain deals with
-OPPOSITE = 0.3  # "young" and "old": far, and of one dimension
+SAME_SCENE = 0.28  # "cup" and "cake": objects of one domain
+OPPOSITE = 0.3  # "young" and "old": distant, but on one dimension
 OPPOSITE_ACT = 0.55  # "buy" and "sell": of one event
 OTHER_PLACE = 0.3  # "in the kitchen" and "in the bakery": of one domain
-ANYONE = ("person", "someone")  # whoever it is
+ANYONE = ("person", "someone")  # any person
 
 
 def same_noun(first: Phrase, second: Phrase) -> float:
-    """Return how near the nouns of two phrases are, as they are said."""
+    """Return the similarity of the nouns of two phrases, as worded."""
     if first.word == second.word:
         return 1.0
     ours, theirs = first.noun, second.noun
@@ -42,12 +42,12 @@ def same_noun(first: Phrase, second: Phrase) -> float:
 
 
 def _is_general(phrase: Phrase) -> bool:
-    """Return whether a phrase says no more than the hypernym; some nouns are their own."""
+    """Return whether a phrase only states the hypernym; some nouns are their own hypernym."""
     return phrase.word not in (phrase.noun.word, *phrase.noun.synonyms)
 
 
 def _names(general: Phrase, other: Phrase) -> bool:
-    """Return whether a word names what another phrase does, and more: "person" and "nurse"."""
+    """Return whether a word is more general than another phrase: "person" and "nurse"."""
     return (
         general.word in _hypernyms(other.noun)
         or (general.word in ANYONE and other.noun.human)
@@ -64,7 +64,7 @@ def _kinds(noun: Noun) -> frozenset[str]:
 
 
 def _entries(noun: Noun) -> list[Noun]:
-    """Return all entries of the noun's word: one domain deals with a safe as a household item."""
+    """Return all entries of the noun's word: in one domain a safe is a household item."""
     return _by_word().get(noun.word, [noun])
 
 
@@ -89,7 +89,7 @@ def _kinds_of(domain: str) -> frozenset[str]:
 
 
 def same_act(first: Frame, second: Frame) -> float:
-    """Return how near the verbs of two frames are, as they are said."""
+    """Return the similarity of the verbs of two frames, as worded."""
     if first.word == second.word:
         return 1.0
     ours, theirs = _senses(first), _senses(second)
@@ -108,22 +108,22 @@ def same_act(first: Frame, second: Frame) -> float:
 
 
 def _senses(frame: Frame) -> set[str]:
-    """Return the verb as said with its synonyms, which an antonym or a hypernym has not."""
+    """Return the verb as worded with its synonyms; an antonym or a hypernym has none."""
     names = {frame.verb.word, *frame.verb.synonyms}
     return names if frame.word in names else {frame.word}
 
 
 def same_quality(first: Quality, second: Quality) -> float:
-    """Return how near two adjectives, adverbs or times are."""
+    """Return the similarity of two adjectives, adverbs or times."""
     ours, theirs = ({q.word, *q.synonyms} for q in (first, second))
-    # A synonym that was put in for the word keeps the word's opposites.
+    # A synonym of a word has the word's opposites.
     if ours & theirs or (first.opposites and first.opposites == second.opposites):
         return 1.0
     return OPPOSITE if theirs & {*first.opposites} or ours & {*second.opposites} else 0.0
 
 
 def same_place(first: Frame, second: Frame) -> float:
-    """Return how near the places of two frames are; both have one."""
+    """Return the similarity of the places of two frames; both have one."""
     synonyms = lexicon().place_synonyms
     ours, theirs = ({frame.place, synonyms.get(frame.place)} for frame in (first, second))
     if first.place in theirs or second.place in ours:

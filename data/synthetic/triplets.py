@@ -1,9 +1,9 @@
-"""Makes triplets: a sentence, one that says the same or follows from it, and one that does not.
+"""Makes triplets: a sentence, one with the same meaning or entailed by it, and one that is not.
 
-What such triplets teach must hold for real sentences as well. So positives differ from their
-anchors in as many ways as there are (words, voice, order, details, generality), and most hard
-negatives in content: another act, another participant, another event of one scene. Few differ in
-a function word or in word order alone: they would push apart what people call similar.
+Their effect must carry over to real sentences. So positives differ from their anchors in all
+possible ways (words, voice, order, details, generality), and most hard negatives in content:
+another act, another participant, another event of one scene. Few negatives differ only in a
+function word or in word order: they would push apart sentences that people call similar.
 Reads: graded, pairs, sampling. Feeds: generate.
 """
 
@@ -28,8 +28,8 @@ from data.synthetic.sampling import QUESTIONS, draw_frame, kept
 MOODS = ("statement",) * 7 + ("headline", "question", "question")
 ENTAILED = ("paraphrase",) * 3 + ("hypernym", "detail", "detail", "general")
 CONTRADICTED = ("one part",) * 4 + ("two parts",) * 4 + ("same topic",) * 4 + ("order",)
-# Of the negatives, so many in their anchor's rendering; of the positives, none. That voice and
-# order do not matter is what carries over: the fewer negatives look like their anchors, the more.
+# The share of negatives in their anchor's rendering; for positives it is 0. The invariance to voice
+# and order carries over: the fewer negatives look like their anchors, the more.
 SAME_RENDERING = 0.2
 TRIES = 5  # for one anchor
 DETAILS = ("place", "time", "manner", "tool")
@@ -45,7 +45,7 @@ def triplet(random: Random, split: str) -> Example:
         for _ in range(TRIES):
             positive = _entailed(frame, random, split, entailment)
             if positive is None:
-                break  # nothing follows from this frame in this way
+                break  # no positive of this kind for this frame
             name, negative = _contradicting(frame, random, split, contradiction)
             if negative is None or kept(negative):
                 continue
@@ -68,7 +68,7 @@ def short(frame: Frame, random: Random) -> Frame:
 
 
 def _entailed(frame: Frame, random: Random, split: str, kind: str) -> Frame | None:
-    """Return what follows from a frame, in other words."""
+    """Return a frame that is entailed by a frame, in other words."""
     other: Frame | None = frame
     if kind in ("detail", "general"):
         other = edits.drop_detail(frame, random, split)
@@ -80,7 +80,7 @@ def _entailed(frame: Frame, random: Random, split: str, kind: str) -> Frame | No
 
 
 def _contradicting(frame: Frame, random: Random, split: str, kind: str) -> tuple[str, Frame | None]:
-    """Return what does not follow from a frame, and the name of the difference."""
+    """Return a frame that is not entailed by a frame, and the name of the difference."""
     if kind == "same topic":
         other = short(other_scene(frame, random, split), random)
         return kind, reword(other, random, choose(random, SYNONYMS))

@@ -1,4 +1,4 @@
-"""Two meanings that differ in one part: what a pair of the paraphrase task is drawn from.
+"""Two meanings that differ in one part, from which a pair of the paraphrase task is drawn.
 
 Reads: changes, edits, pairs, parts, sampling. Feeds: wordings, duplicates.
 """
@@ -34,19 +34,19 @@ from data.synthetic.sampling import QUESTIONS, draw_frame
 from data.synthetic.words import Verb
 
 QUESTIONS_ASKED = 0.25  # of the frames of most edits
-# A word without a synonym that stands in one text only is a sign of a difference: of the edits that
-# bring in such a word, so many are kept.
+# A word without a synonym that occurs in only one text is a sign of a difference. This is the share
+# of edits with such a word that are kept.
 LONE = 0.6
 SEVERAL = ("far agent", "far patient", "other verb", "place")
-PLACED = 0.5  # of the exchanges that would stand without a place: it can be said first or last
-UNWORDED = ("negation", "number")  # no synonym says these
+PLACED = 0.5  # share of exchanges without a place that get one, which can be first or last
+UNWORDED = ("negation", "number")  # these have no synonyms
 
-Meaning = tuple[Frame, ...]  # what a sentence says: one act, or two at once
+Meaning = tuple[Frame, ...]  # the meaning of a sentence: one act, or two simultaneous acts
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Two meanings; where the same words say both, `exchange` makes the other of either."""
+    """Two meanings; if both have the same words, `exchange` turns each into the other."""
 
     meanings: tuple[Meaning, Meaning]
     exchange: Callable[[Meaning], Meaning] | None = None
@@ -84,7 +84,7 @@ def swapped(random: Random, split: str, kind: str, swap: Edit) -> Twins | None:
 
 
 def true_both_ways(random: Random, split: str) -> Twins | None:
-    """Return two acts of a verb that is true both ways, by others or with swapped adjectives."""
+    """Return two acts of a symmetric verb, with other agents or with swapped adjectives."""
     adjectives = 0.9 if chance(random, 0.6) else 0.3
     frame = draw_frame(random, split, adjectives=adjectives, fits=lambda verb: verb.symmetric)
     frame = replace(frame, manner=None)
@@ -134,7 +134,7 @@ def in_one_clause(random: Random, split: str) -> Twins | None:
 
 
 def edited(random: Random, split: str, kind: str) -> Twins | None:
-    """Return an act and an edit of it, which shows in what is said."""
+    """Return an act and an edit of it that changes its words."""
     frame = _frame_for(random, split, kind)
     pair = _edited(random, split, kind, frame) if frame else None
     return Twins(((pair[0],), (pair[1],))) if pair else None
@@ -177,7 +177,7 @@ def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame,
 
 
 def _kept(random: Random, frame: Frame, other: Frame) -> bool:
-    """Return whether to keep an edit: always, unless it brings in a word without a synonym."""
+    """Return whether to keep an edit: always, unless it adds a word without a synonym."""
     return told_by_synonyms(frame, other) or chance(random, LONE)
 
 
@@ -203,7 +203,7 @@ def several(random: Random, split: str) -> Twins | None:
 
 
 def _even(frame: Frame, other: Frame) -> Frame:
-    """Return the frame without details that the other has not: a lone one is a sign."""
+    """Return the frame without details that the other lacks, since such a detail is a sign."""
     for name in ("manner", "tool"):
         if not getattr(other, name):
             frame = replace(frame, **{name: None})
@@ -215,7 +215,7 @@ def _even(frame: Frame, other: Frame) -> Frame:
 
 
 def _definite(frame: Frame) -> Frame:
-    """Return the frame about known participants, so that every form denies the same."""
+    """Return the frame with known participants, so that every form has the same denial."""
     phrases: dict[str, Phrase] = {
         name: replace(phrase, definite=True)
         for name, phrase in frame.phrases().items()

@@ -40,7 +40,7 @@ def _nouns(lexicon: Lexicon) -> None:
 
 
 def _subset_noun(known: dict[str, Noun], kind: str, item: str) -> Noun:
-    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
+    """Return the noun named in a subset, or make the one that it defines with a hypernym."""
     word, synonyms, hypernym, _ = _entry(item)
     if not hypernym:
         assert word in known, f"{kind}: {word} is in no class"
@@ -67,7 +67,7 @@ def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
     doing = {gerund(form).split()[-1] for form in forms}
     return Verb(
         word, domain,
-        # "Where did the fashion model model it" and "sailing sailing ships" would be stumbles.
+        # Avoids "where did the fashion model model it" and "sailing sailing ships".
         tuple(n for n in _members(lexicon, agents, humans) if not said & n.last_words),
         tuple(n for n in _members(lexicon, patients, humans) if not doing & n.tokens),
         tools=_members(lexicon, details.get("with", "-"), humans),
@@ -80,7 +80,7 @@ def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
 
 
 def _place(text: str) -> str:
-    """Put the article in: `in kitchen` becomes `in the kitchen`, while `at home` stays."""
+    """Insert the article: `in kitchen` becomes `in the kitchen`, but `at home` is not changed."""
     words = text.split()
     bare = {"home", "headquarters", "stage", "television", "TV", "parliament"}
     if len(words) < 2 or words[1] in bare:
@@ -132,7 +132,7 @@ def _qualities(pairs: list[str]) -> list[Quality]:
 
 @cache
 def lexicon() -> Lexicon:
-    """Return the lexicon, which the first call builds."""
+    """Return the lexicon, which is built by the first call."""
     result = Lexicon()
     _nouns(result)
     _domains(result)

@@ -1,8 +1,8 @@
-"""Puts two meanings into words by one rule, whichever of them is chosen later.
+"""Words two meanings by one rule, independent of the later choice between them.
 
-A meaning is said twice: each part that has synonyms in the same word or in two, each clause in the
-same form or in two. Both meanings get the same treatment, so how a pair is worded says nothing
-about whether it is one meaning or two.
+Each meaning is worded twice: parts with synonyms in the same word or in two, clauses in the same
+form or in two. Both meanings are treated equally, so the wording of a pair does not show whether it
+has one meaning or two.
 Reads: frames, grammar, pairs, parts, renderings, twins. Feeds: duplicates.
 """
 
@@ -17,24 +17,24 @@ from data.synthetic.parts import say_as, ways
 from data.synthetic.renderings import Pattern, draw_pattern, renderings
 from data.synthetic.twins import Meaning, Twins
 
-REWORDED = 0.8  # of the parts that have synonyms
+REWORDED = 0.8  # share of the parts with synonyms
 SAME_FORM = 0.35  # of the pairs
-TURNED = 0.5  # of the frames with a verb that is true both ways
+TURNED = 0.5  # share of the frames with a symmetric verb
 DENIED = 0.35  # "did not fail" for "managed"
 PASSIVE_CLAUSE = 0.25
-# Ways of joining two clauses, those that say the same together.
+# Ways of joining two clauses, grouped by meaning.
 JOINTS_ALIKE = (
     ("and", "semicolon"),
     ("while", "while first", "as", "as first", "meanwhile", "at the same time"),
 )
 MOOD = re.compile(r"^(yes-no|why|where|when) question")
 
-Form = tuple[Pattern, Pattern]  # for either meaning, of which one may ask why and one where
-Side = tuple[Meaning, Meaning]  # both meanings, as one text of a pair would say them
+Form = tuple[Pattern, Pattern]  # one for each meaning, since one may ask why and the other where
+Side = tuple[Meaning, Meaning]  # both meanings in the words of one text of a pair
 
 
 def two_sides(random: Random, twins: Twins, plain: bool) -> tuple[Side, Side]:
-    """Return both meanings as the first text says them, and as the second does.
+    """Return both meanings in the words of the first text, and of the second.
 
     Args:
         plain: no synonyms; only order and form may differ.
@@ -57,8 +57,8 @@ def _reworded(
 ) -> list[tuple[Frame, Frame]]:
     """Return both frames in the words of one text, and of the other.
 
-    What the frames have in common is worded alike in both; what differs is said in two words
-    where both have two, so that a word met on one side only is no sign of a difference.
+    Common parts of the frames have the same words in both. Different parts have two wordings if
+    both have two, so a word that occurs in only one text is not a sign of a difference.
     """
     parts, others = ways(first), ways(second)
     chosen: list[tuple[dict[str, str], dict[str, str]]] = [({}, {}), ({}, {})]
@@ -85,7 +85,7 @@ def _two_words(
 
 
 def _turned(meaning: Meaning) -> Meaning:
-    """Return what is true both ways the other way round."""
+    """Return the meaning with agent and patient exchanged if the verb is symmetric."""
     frame = meaning[0]
     patient = frame.patient
     if patient is None or not frame.verb.symmetric or frame.manner or frame.mood in ("who", "what"):
@@ -109,17 +109,17 @@ def _denied(random: Random, meaning: Meaning) -> Meaning:
 def say_sides(
     random: Random, sides: tuple[Side, Side], voices: bool, plain: bool
 ) -> list[list[str]] | None:
-    """Return the texts of both meanings, by side; None where no form fits.
+    """Return the texts of both meanings, by side; None if no form fits.
 
     Args:
-        plain: only the order is to differ, or the place of a detail.
+        plain: only the order or the place of a detail may differ.
         voices: one side is active, the other passive.
     """
     if len(sides[0][0]) > 1:
         return _say_clauses(random, sides, plain)
     forms = [_forms(first[0], second[0]) for first, second in sides]
     if voices:
-        passive = int(random.random() * 2)  # which of the texts is
+        passive = int(random.random() * 2)  # index of the passive text
         forms = [_of_voice(found, number == passive) for number, found in enumerate(forms)]
     if plain:
         voice = choose(random, ("active", "passive"))
@@ -150,7 +150,7 @@ def _forms(first: Frame, second: Frame) -> list[Form]:
 
 @cache
 def _shared(ours: tuple[Pattern, ...], theirs: tuple[Pattern, ...]) -> list[Form]:
-    """Return the patterns of the first frame that the second one has too, by what they say."""
+    """Return the patterns that both frames have, by the expressed parts."""
     texts = {pattern.text for pattern in theirs}
     return [(pattern, pattern) for pattern in ours if pattern.text in texts]
 

@@ -1,8 +1,8 @@
 """Reads the word lists in the folder lexicon/: plain text, written by hand.
 
-Each is read once; what these functions return is not to be changed. The head of each list explains
-its format. In all of them, a line that begins with `#` is a comment,
-and an indented line continues the one above.
+Each is read once; the results of these functions must not be changed. The head of each list
+explains its format. In all of them, a line that begins with `#` is a comment, and an indented line
+continues the one above.
 Feeds: vocabulary, holdout, morphology, renderings, grammar, pairs, surface, evaluations,
 sentiment.
 """
@@ -26,12 +26,12 @@ def lines(name: str) -> list[str]:
 
 
 def fields(line: str) -> list[str]:
-    """Return what stands between the bars of a line."""
+    """Return the fields of a line, separated by bars."""
     return [part.strip() for part in line.split("|")]
 
 
 def items(text: str) -> list[str]:
-    """Return what stands between the commas of a text."""
+    """Return the items of a text, separated by commas."""
     return [part.strip() for part in text.split(",")]
 
 
@@ -44,7 +44,7 @@ def groups(name: str) -> dict[str, list[str]]:
 
 @cache
 def blocks(name: str) -> list[tuple[str, list[str]]]:
-    """Return the blocks of a list: what follows the `@` of the first line, and the other lines."""
+    """Return the blocks of a list: the text after `@` in the first line, and the other lines."""
     found: list[tuple[str, list[str]]] = []
     for line in lines(name):
         if line.startswith("@"):

@@ -51,7 +51,7 @@ class Noun:
 
     @cached_property
     def last_words(self) -> frozenset[str]:
-        """Return the last words of what the noun is called."""
+        """Return the last words of the noun's names."""
         return frozenset(word.split()[-1] for word in self.own)
 
     @cached_property
@@ -80,7 +80,7 @@ class Verb:
     synonyms: tuple[str, ...] = ()
     antonym: str = ""
     hypernym: str = ""
-    event: str = ""  # the noun for what happens
+    event: str = ""  # the noun for the event
     symmetric: bool = False
     state: bool = False
     passive: bool = True
@@ -99,7 +99,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Quality:
-    """An adjective, adverb or time, with those that say the same and the opposite."""
+    """An adjective, adverb or time, with its synonyms and opposites."""
 
     word: str
     synonyms: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Lexicon:
         return self.held.get(word, split) == split
 
     def held_tokens(self, split: str) -> list[str]:
-        """Return the words that occur in this part (dev or test) only."""
+        """Return the words that occur only in this part (dev or test)."""
         return [
             token
             for token, users in self.owners.items()

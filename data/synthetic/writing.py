@@ -28,7 +28,7 @@ class Writer:
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         self.seed = seed
-        self.part_of: dict[str, str] = {}  # text: the part in which it stands
+        self.part_of: dict[str, str] = {}  # text: its part
         self.rows: dict[tuple[str, ...], None] = {}
 
     def draw(
@@ -36,7 +36,7 @@ class Writer:
     ) -> list[Example]:
         """Return `size` new examples; each file has its own generator, so sizes do not interact.
 
-        What is new is seen before the texts are `styled`, that is written as people type them.
+        Repetitions are detected before the texts are `styled`, that is written as people type.
         """
         random = Random(f"{self.seed} {name} {split}")
         examples: list[Example] = []
@@ -56,14 +56,14 @@ class Writer:
         return True
 
     def table(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a tab-separated file, lines ended alike on every system."""
+        """Write a tab-separated file, with the same line ends on every system."""
         with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(rows)
 
     def lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write a file of one text a line, which may lie in a folder of its own."""
+        """Write a file with one text per line, possibly in a subfolder."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
             file.writelines(f"{line}\n" for line in lines)

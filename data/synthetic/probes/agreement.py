@@ -17,7 +17,7 @@ CLEAR = 2  # standard errors
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What one system predicted for the rows of one measure, seed by seed."""
+    """The predictions of one system for the rows of one measure, by seed."""
 
     metric: str  # accuracy, pearson or spearman
     guesses: np.ndarray  # (S, N)
@@ -49,7 +49,7 @@ class Scores:
 
     @property
     def error(self) -> float:
-        """Return the standard error: other rows and, of several seeds, other seeds."""
+        """Return the standard error over rows and, with several seeds, over seeds."""
         return float(np.sqrt(self.resampled.var(ddof=1) + self.seed_variance))
 
     def on(self, rows: np.ndarray) -> "Scores":
@@ -64,7 +64,7 @@ def _accuracy(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def _pearson(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
     x, y = (side - side.mean(axis=-1, keepdims=True) for side in (guesses, truth))
     spread = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
-    # A constant side orders nothing: 0, as for one that orders at random.
+    # A constant side gives no order: 0, as for a random order.
     return np.asarray((x * y).sum(axis=-1) / np.maximum(spread, 1e-12))
 
 
@@ -72,7 +72,7 @@ def _spearman(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return _pearson(rankdata(guesses, axis=-1), rankdata(truth, axis=-1))
 
 
-# Of predictions (..., N) and labels (..., N), along the last axis: a resample per row.
+# For predictions (..., N) and labels (..., N), along the last axis: a resample per row.
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "accuracy": _accuracy,
     "pearson": _pearson,
@@ -81,9 +81,9 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def margin(first: Scores, second: Scores) -> tuple[float, float]:
-    """Return by how much the first is ahead, and that difference's standard error.
+    """Return the lead of the first over the second, and its standard error.
 
-    Both are scored on the same rows, so what makes a row hard for both cancels out.
+    Both are scored on the same rows, so the difficulty of rows for both cancels out.
     """
     rows = (first.resampled - second.resampled).var(ddof=1)
     variance = rows + first.seed_variance + second.seed_variance
@@ -91,13 +91,13 @@ def margin(first: Scores, second: Scores) -> tuple[float, float]:
 
 
 def in_errors(difference: tuple[float, float]) -> float:
-    """Return a margin in standard errors; infinite where the two never differ by other rows."""
+    """Return a margin in standard errors; infinite if the standard error is 0."""
     value, error = difference
     return value / error if error else float(np.copysign(np.inf, value) if value else 0.0)
 
 
 def tau(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> float | None:
-    """Return Kendall's tau-b over the systems in both; None where one side has no order."""
+    """Return Kendall's tau-b over the systems in both; None if one side has no order."""
     systems = [name for name in first if name in second]
     values = [[scores[name].value for name in systems] for scores in (first, second)]
     if len(systems) < 2 or any(np.ptp(side) == 0 for side in values):
@@ -106,7 +106,7 @@ def tau(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> float | No
 
 
 def discordant(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> list[tuple[str, str]]:
-    """Return the pairs (a, b) with a ahead of b in the first data set, and b of a in the second."""
+    """Return the pairs (a, b) with a better in the first data set, and b better in the second."""
     found = []
     for a, b in combinations([name for name in first if name in second], 2):
         here, there = (scores[a].value - scores[b].value for scores in (first, second))
@@ -116,10 +116,10 @@ def discordant(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> lis
 
 
 def told_apart(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> tuple[int, int]:
-    """Return (pairs ordered alike, pairs) of those that the second data set clearly tells apart.
+    """Return (equally ordered pairs, pairs) among those that differ clearly in the second data set.
 
-    Clearly is by CLEAR standard errors. Unlike tau's, these pairs are not close to a draw: an order
-    that was drawn by chance on real data is nothing that synthetic data could agree with.
+    Clearly means by CLEAR standard errors. Unlike the pairs of tau, these are not close to a tie:
+    synthetic data cannot be expected to agree with a random order on real data.
     """
     alike = total = 0
     for a, b in combinations([name for name in first if name in second], 2):

@@ -43,7 +43,7 @@ def read(folder: Path, task: str) -> list[list[Row]]:
 
 
 def labels(rows: list[Row], task: str) -> np.ndarray:
-    """Return (N,) the labels as numbers."""
+    """Return the labels as numbers, (N,)."""
     return np.array([float(row[COURSE[task].label]) for row in rows])
 
 
@@ -53,7 +53,7 @@ def texts(rows: list[Row], task: str, number: int = 0) -> list[str]:
 
 
 def jaccard(rows: list[Row], task: str) -> np.ndarray:
-    """Return (N,) the share of words that two sentences have in common."""
+    """Return the share of words that two sentences have in common, (N,)."""
     scores = []
     for row in rows:
         first, second = (set(words(row[column])) for column in COURSE[task].texts)
@@ -139,9 +139,9 @@ def _majority(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 
 def held_out(task: str, part: str, rows: Iterable[Sequence[str]]) -> np.ndarray:
-    """Return (N,) which rows' texts hold a word that stands in this part (dev or test) only.
+    """Return the rows with a word that occurs only in this part (dev or test), (N,) bool.
 
-    Of opinions, phrases are held out as well as words.
+    For opinions, phrases are also held out.
     """
     if task == "sst":
         return np.array([any(holds_new_opinion(text, part) for text in row) for row in rows], bool)
@@ -150,7 +150,7 @@ def held_out(task: str, part: str, rows: Iterable[Sequence[str]]) -> np.ndarray:
 
 
 def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
-    """Return {(task, part): share of rows that hold something never seen in training}."""
+    """Return {(task, part): share of rows with held-out words or phrases}."""
     shares = {}
     for task, record in COURSE.items():
         for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
@@ -162,7 +162,7 @@ def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
 def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]]:
     """Return (phenomenon, rows, mean label, score of the linear baseline) on dev and test.
 
-    The score is the accuracy or, of scores, the mean distance from the label.
+    The score is the accuracy or, for similarities, the mean distance from the label.
     """
     parts = read(folder, task)
     rows = parts[1] + parts[2]
@@ -179,7 +179,7 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     folder: Path = option(
         help="folder that python -m data.synthetic wrote",
@@ -191,7 +191,7 @@ class Options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print all tables; return 0, or 2 where the files are not there or not the bundled ones."""
+    """Print all tables; return 0, or 2 if the files are missing or not the bundled ones."""
     return over_folder(
         report, argv, prog="python -m data.synthetic.probes.baselines", description=__doc__
     )
@@ -200,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def over_folder(
     report: Callable[[Path], list[list[Any]]], argv: Sequence[str] | None, **about: Any
 ) -> int:
-    """Report on the folder that a command line names; return the exit code.
+    """Report on the folder of a command line; return the exit code.
 
     Args:
         report: prints, and returns a table's header and lines for --csv.
@@ -219,7 +219,7 @@ def over_folder(
 
 
 def report(folder: Path) -> list[list[Any]]:
-    """Print how the baselines do, on the whole and by phenomenon; return the first of the two."""
+    """Print the baselines' scores in total and by phenomenon; return the total scores."""
     print(f"{'task':6}{'baseline':18}{'dev':>7}{'test':>7}")
     found = baselines(folder)
     for (task, name), (dev, test) in found.items():

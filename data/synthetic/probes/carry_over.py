@@ -38,7 +38,7 @@ MEASURES = ("spearman", "alignment", "uniformity")
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     run: Path = option(
         help="the folder of a finished run", flag="run", metavar="RUN", required=True
@@ -52,7 +52,7 @@ class Options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table; return 0, or 2 where a run or a set is not there."""
+    """Print the table; return 0, or 2 if a run or a set is missing."""
     options = parse(
         Options, argv, prog="python -m data.synthetic.probes.carry_over", description=__doc__
     )
@@ -76,7 +76,7 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
         DataError: a missing or broken file of the tasks.
     """
     sets: Sets = {}
-    found = find_task(real, COURSE["sts"]) or real  # which then says what it lacks
+    found = find_task(real, COURSE["sts"]) or real  # whose reader then reports the missing files
     for title, folder in (("synthetic", synthetic), ("CS224N", found)):
         splits = read_task(folder, "sts")
         for part in ("dev", "test"):
@@ -91,7 +91,7 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
 
 
 def backbones(run: Path) -> dict[str, list[Path]]:
-    """Return the backbones of a run by objective, those of one in the order of their seeds.
+    """Return the backbones of a run by objective, in the order of their seeds.
 
     Raises:
         UserError: there are none.
@@ -105,7 +105,7 @@ def backbones(run: Path) -> dict[str, list[Path]]:
 
 
 def measure(found: dict[str, list[Path]], sets: Sets, pooling: str | None = None) -> Scores:
-    """Return what every backbone's embeddings are worth on every set."""
+    """Return the scores of every backbone's embeddings on every set."""
     scores: Scores = {}
     total = sum(map(len, found.values()))
     with progress("carry over", total, "encoder") as bar:
@@ -121,7 +121,7 @@ def measure(found: dict[str, list[Path]], sets: Sets, pooling: str | None = None
 
 
 def table(scores: Scores) -> str:
-    """Return mean ± standard deviation as Markdown; of one seed, its value alone."""
+    """Return mean ± standard deviation as Markdown; for one seed, only its value."""
     sets = list(next(iter(scores.values())))
     lines = ["| encoder | " + " | ".join(sets) + " |", "|---|" + "---|" * len(sets)]
     for name, row in scores.items():

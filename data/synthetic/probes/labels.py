@@ -23,14 +23,14 @@ SHOWN = 20  # contradictions
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     pairs: int = option(200_000, "to draw", least=1, most=1e12)
     seed: int = option(0, "of the draws")
 
 
 def contradictions(pairs: int, seed: int = 0) -> Iterator[Labelled]:
-    """Yield the pairs whose label contradicts the second opinion, out of so many drawn."""
+    """Yield the drawn pairs whose label contradicts data.synthetic.meaning."""
     random = Random(seed)
     with progress("label", pairs, "pair") as bar:
         for number in range(pairs):

@@ -26,7 +26,7 @@ from data.synthetic.probes.baselines import Row, labels, linear, over_folder, re
 from data.tasks import COURSE
 from runtime.commands import begin
 
-# The words that carry grammar; numbers and `not` belong to the meaning of a pair as well.
+# Function words. Numbers and `not` also belong to the meaning of a pair.
 FUNCTION_WORDS = (
     "a an the some of in on at to for by with from as and while meanwhile same time that who whom "
     "what which where when why is are was were be been being do does did has have had will not no "
@@ -39,7 +39,7 @@ Features = Callable[[list[Row]], csr_matrix]
 
 @dataclass(frozen=True)
 class Finding:
-    """A figure of a task, beside what a data set without shortcuts shows."""
+    """A figure of a task, with its value for a data set without shortcuts."""
 
     task: str
     name: str
@@ -48,7 +48,7 @@ class Finding:
 
 
 def edit_of(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that the second text lacks, and those that it has instead."""
+    """Return the words that are only in the first text, and those only in the second."""
     first, second = (Counter(words(text)) for text in pair(row))
     return tuple(sorted((first - second).elements())), tuple(sorted((second - first).elements()))
 
@@ -59,7 +59,7 @@ def pair(row: Row) -> tuple[str, str]:
 
 
 def lengths(rows: list[Row]) -> np.ndarray:
-    """Return (N, 4) the words and the letters of either text."""
+    """Return the numbers of words and letters of both texts, (N, 4)."""
     return np.array([[size(text) for text in pair(row) for size in (_words, len)] for row in rows])
 
 
@@ -68,7 +68,7 @@ def _words(text: str) -> int:
 
 
 def function_words(rows: list[Row]) -> np.ndarray:
-    """Return (N, 3F) how often each of the F function words stands in both, and the difference."""
+    """Return the counts of the F function words in both texts, and their differences, (N, 3F)."""
     known = [*FUNCTION_WORDS, *NUMBERS]
     counts = np.array(
         [[[Counter(words(text))[word] for word in known] for text in pair(row)] for row in rows]
@@ -78,10 +78,10 @@ def function_words(rows: list[Row]) -> np.ndarray:
 
 
 def shortcuts(parts: list[list[Row]], task: str) -> list[Finding]:
-    """Return how well each shortcut predicts the labels of test, fitted on train.
+    """Return how well each shortcut, fitted on train, predicts the labels of test.
 
     Args:
-        parts: train, dev and test; the last two are scored together.
+        parts: train, dev and test; the last two are scored jointly.
     """
     train, rest = parts[0], parts[1] + parts[2]
     truth = labels(rest, task)
@@ -131,7 +131,7 @@ def _score(task: str, guess: np.ndarray, truth: np.ndarray) -> float:
 
 
 def same_words(parts: list[list[Row]], task: str) -> list[Finding]:
-    """Return the mean label of pairs with the same words beside that of all others."""
+    """Return the mean label of pairs with the same words, and that of all others."""
     rows = [row for part in parts for row in part]
     same = np.array([edit_of(row) == ((), ()) for row in rows])
     truth = labels(rows, task)
@@ -142,7 +142,7 @@ def same_words(parts: list[list[Row]], task: str) -> list[Finding]:
 
 
 def known_edits(parts: list[list[Row]], task: str) -> Finding:
-    """Return the share of test rows whose texts differ by just the words a train row differs by."""
+    """Return the share of test rows whose texts differ by the same words as in a train row."""
     seen = {edit_of(row) for row in parts[0]}
     share = float(np.mean([edit_of(row) in seen for row in parts[2]]))
     return Finding(task, "test rows with an edit of train", share, 0.0)
@@ -159,7 +159,7 @@ def findings(folder: Path) -> list[Finding]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table; return 0, or 2 where the files are not there or not the bundled ones."""
+    """Print the table; return 0, or 2 if the files are missing or not the bundled ones."""
     return over_folder(
         report, argv, prog="python -m data.synthetic.probes.shortcuts", description=__doc__
     )

@@ -1,7 +1,7 @@
-"""The systems that data sets put in order, and what each scores: baselines, and frozen encoders.
+"""The systems that are ordered by data sets, and their scores: baselines, and frozen encoders.
 
-A measure is a task by its main metric, with a frozen encoder's head or a linear model over words,
-or a similarity task by bare cosine. Legend: N rows, S seeds.
+A measure is a task with its main metric, for a frozen encoder's head or a linear model over words,
+or a similarity task with cosine similarity. Legend: N rows, S seeds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,16 +37,16 @@ Measured = dict[str, Scores]  # measure -> scores
 
 @dataclass(frozen=True)
 class DataSet:
-    """The tasks of a folder. What is scored is test if it has labels, else dev."""
+    """The tasks of a folder. Test is scored if it has labels, else dev."""
 
     splits: dict[str, Splits]
 
     def part(self, task: str) -> str:
-        """Return the name of the part that is scored."""
+        """Return the name of the scored part."""
         return "test" if self.splits[task].test else "dev"
 
     def scored(self, task: str) -> list[Any]:
-        """Return the examples that are scored."""
+        """Return the scored examples."""
         return list(getattr(self.splits[task], self.part(task)))
 
     def truth(self, task: str) -> np.ndarray:
@@ -79,7 +79,7 @@ def is_similarity(task: str) -> bool:
 
 
 def overlap_scores(data: DataSet) -> Measured:
-    """Return what the share of common words gives: a threshold for classes, an order of pairs."""
+    """Return predictions by the share of common words, with a threshold for classes."""
     measured = {}
     for task in data.splits:
         if COURSE[task].label_kind == "binary":
@@ -90,7 +90,7 @@ def overlap_scores(data: DataSet) -> Measured:
 
 
 def tfidf_scores(data: DataSet) -> Measured:
-    """Return what a linear model over TF-IDF gives, and the cosine of TF-IDF."""
+    """Return the predictions of a linear model over TF-IDF, and the cosine of TF-IDF."""
     measured = {}
     for task in data.splits:
         measured[task] = _of_lines(data, task, linear)
@@ -121,11 +121,11 @@ def _compared(data: DataSet, task: str, embedder: Embedder) -> Scores:
 
 
 def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: Path) -> Measured:
-    """Return what a frozen encoder gives: heads by the quick preset, and the bare cosine.
+    """Return the predictions of a frozen encoder: heads with the quick preset, and the cosine.
 
     Args:
         encoder: frozen here.
-        data: train to fit on, and to choose the epoch by a part of it (dev where it is too small).
+        data: train, on a part of which the epoch is chosen (on dev if train is too small).
         seeds: of the heads.
         cache: the folder of frozen embeddings.
     """
@@ -176,7 +176,7 @@ def halves(measured: Measured) -> Measured:
 
 
 def held_out_rows(data: DataSet, task: str) -> np.ndarray:
-    """Return which scored rows hold what the bundled data keeps for their part, (N,)."""
+    """Return the scored rows with held-out words of the bundled data, (N,)."""
     return held_out(task, data.part(task), [row.texts for row in data.scored(task)])
 
 

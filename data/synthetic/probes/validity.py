@@ -62,7 +62,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     encoders: tuple[str, ...] = option(
         help="mini, a folder or a hub ID, with an optional display name",
@@ -87,7 +87,7 @@ class Options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print all tables; return 0, or 2 where an encoder or a file is not there."""
+    """Print all tables; return 0, or 2 if an encoder or a file is missing."""
     options = parse(
         Options, argv, prog="python -m data.synthetic.probes.validity", description=__doc__
     )
@@ -108,7 +108,7 @@ def run(options: Options) -> None:
 
 
 def described(side: str, data: DataSet) -> str:
-    """Return what is scored, and how similarities spread over their scale, as lines."""
+    """Return the scored parts, and the distribution of similarities over their scale, as lines."""
     lines = []
     for task, splits in data.splits.items():
         truth = data.truth(task)
@@ -124,7 +124,7 @@ def described(side: str, data: DataSet) -> str:
 def measure(options: Options, data: Sequence[DataSet]) -> list[Results]:
     """Return the scores of all systems on each data set, by measure and system."""
     results: list[Results] = [{}, {}]
-    # Synthetic data alone has words that are known to be held out.
+    # Only synthetic data has words that are known to be held out.
     held = held_out_rows(data[0], "sst") if "sst" in data[0].splits else np.zeros(0, bool)
     for system, both in systems(options, data):
         for side, found in enumerate(both):
