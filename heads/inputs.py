@@ -165,8 +165,8 @@ def inputs_of(
 def cls_is_of_interest(encoder: SentenceEncoder, task: Task, reader: str) -> bool:
     """Return whether a run also reports the cosine of the [CLS] states.
 
-    SimCSE's paper uses [CLS]. The mean of all tokens is a good embedding even before contrastive
-    tuning, so the effect of tuning is largest for [CLS].
+    SimCSE's paper uses [CLS]. The mean of all tokens orders sentences well even before contrastive
+    tuning, so [CLS] shows the effect of tuning better.
     """
     return encoder.averages and reader == "bi" and task.is_pair and task.label_kind == "score"
 

@@ -75,7 +75,7 @@ def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifie
 
 def _activation(folder: CheckpointFolder, labels: int) -> str:
     """Return the activation of torch.nn that sentence-transformers would apply to the logits."""
-    # It is stored in one of three places: folders saved by the library, version 4, and earlier.
+    # Its three places: in a folder of sentence-transformers, since version 4, and before.
     stated = None
     if folder.has("modules.json"):
         stated = folder.config_sentence_transformers.get("activation_fn")

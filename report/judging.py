@@ -105,11 +105,11 @@ class Judged:
     def family(self, versus: Comparison) -> str:
         """Return the family of a comparison; "" if it is tested without correction.
 
-        With two readers, the comparison of their best systems is tested without correction; three
-        readers make a family of three such comparisons. The other families are: the effects of
-        contrastive stages on the bi-encoder's heads, a question fixed in advance; all other
-        comparisons in a task's main metric; those in all other metrics, which repeat the same
-        questions; those of similarities without a head; and those with word overlap.
+        With two readers, the comparison of their best systems is tested without correction. With
+        three readers there are three such comparisons, which belong to the second family. The
+        families are: the effects of contrastive stages on the bi-encoder's heads, a question fixed
+        in advance; all other comparisons in a task's main metric; those in all other metrics, which
+        repeat the same questions; those of similarities without a head; those with word overlap.
         """
         if versus.metric == COSINE:
             return COSINE

@@ -1,8 +1,8 @@
 """Hard negatives for pairs from an index: texts near an anchor that are not its positives.
 
-The nearest texts of an unlabelled set are often unlabelled positives. So a negative
-must score less than the positive by a margin, which may be a share of the positive's score (Moreira
-et al. 2024, "NV-Retriever", section 3: TopK-PercPos). Chosen as by sentence-transformers'
+The nearest texts of an unlabelled set are often positives without a label. So a negative must score
+less than the positive by a margin, which may be a share of the positive's score (Moreira et al.
+2024, "NV-Retriever", section 3: TopK-PercPos). Negatives are chosen as in sentence-transformers'
 `mine_hard_negatives`.
 """
 

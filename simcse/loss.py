@@ -142,11 +142,11 @@ def distillation_loss(
     """Return the mean loss, and the share of sentences with the teacher's nearest neighbour.
 
     The loss has two parts. First, an embedding s, mapped to m, must have the direction of the
-    teacher's embedding t (Reimers and
-    Gurevych 2020, "Making Monolingual Sentence Embeddings Multilingual using Knowledge
-    Distillation", who use the squared error of m). Second, its similarities to the other sentences
-    of the batch must be those of the teacher: a divergence of two distributions (relational
-    distillation; for contrastive encoders, Gao et al. 2023, "DistilCSE").
+    teacher's embedding t (Reimers and Gurevych 2020, "Making Monolingual Sentence Embeddings
+    Multilingual using Knowledge Distillation", who use the squared error of m). Second, its
+    similarities to the other sentences of the batch must be those of the teacher: a divergence of
+    two distributions (relational distillation; for contrastive encoders, Gao et al. 2023,
+    "DistilCSE").
 
     l_i = 2 (1 - sim(m_i, t_i)) + sum_j p_ij log(p_ij / q_ij),  j over the others,
     p_ij = exp(sim(t_i, t_j)/tau) / sum_k exp(sim(t_i, t_k)/tau),  q_ij likewise from s

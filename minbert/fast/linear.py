@@ -126,7 +126,7 @@ def kept_weights(
 ) -> Iterator[None]:
     """Keep the weights of all `keepers` for the block, where that makes products faster.
 
-    Copies from an earlier block are reused if the weights are unchanged. All bits are compared.
+    Copies from an earlier block are reused if the weights are unchanged, by hashes of all bits.
     Version counters would not suffice: a write through `.data` or by a fused optimizer does not
     change them, and would leave stale copies.
     """
