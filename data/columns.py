@@ -182,7 +182,7 @@ def _is_word_over_labels(name: str, column: Sequence[str]) -> bool:
     return all(labels) and name.casefold() not in LABEL_WORDS
 
 
-# --- what columns hold
+# --- the content of columns
 
 ID_LIKE = re.compile(r"[A-Za-z_.:#-]*\d[\w.:#-]*", re.ASCII)
 LABEL_WORDS = {
@@ -240,7 +240,7 @@ class Contents:
         return next((k for k, count in zip(kinds, counts, strict=True) if count >= enough), "")
 
 
-# --- which column is which, by what they hold
+# --- columns detected by their content
 
 
 def by_content(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, int] | None:

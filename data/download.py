@@ -52,7 +52,7 @@ class DownloadError(DataError):
 
 
 class _BrokenTransfer(Exception):
-    """The transfer broke off; what has arrived stays in the .part file for the next attempt."""
+    """The transfer broke off; the received bytes stay in the .part file for the next attempt."""
 
 
 def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:

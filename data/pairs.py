@@ -418,7 +418,7 @@ def _examples(file: _File, record: Task, label_of: Callable[[str], float]) -> li
 def split_by_texts(
     examples: Sequence[Any], task: Task, seed: int, path: str = "the file"
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return train, dev and test, 80/10/10, with no text on two sides.
+    """Return train, dev and test, 80/10/10, with no text in two parts.
 
     Rows that are connected by shared texts stay in one part. Groups are drawn by the seed, and all
     parts have about the same shares of the classes.
@@ -488,7 +488,7 @@ def _check_part(name: str, path: str, examples: Sequence[Any], task: Task, is_sp
     raise DataError(f"{path}: the {name} part needs {wanted}; give {remedy}")
 
 
-# --- what was understood
+# --- the description of the tables
 
 
 def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:

@@ -25,12 +25,12 @@ from runtime.files import write_text
 from runtime.options import option, parse
 
 RESAMPLES = 400  # of each trial; a run draws 1,000 or more
-MANY = 400_000  # rows that stand for the population
+MANY = 400_000  # rows that represent the population
 TEXTS = 4  # pairs of a cluster
 COLUMNS = ("what", "n", "trials", "covered", "error", "disagree")
 
 Draw = np.random.Generator
-# Labels (N,) and predictions (K, N) of so many rows.
+# N -> labels (N,) and predictions (K, N).
 Population = Callable[[Draw, int], tuple[np.ndarray, np.ndarray]]
 
 
@@ -92,7 +92,7 @@ def in_clusters(population: Population, draw: Draw, n: int) -> tuple[np.ndarray,
     return np.repeat(gold, TEXTS), np.repeat(predictions, TEXTS, axis=1)
 
 
-# --- what is counted
+# --- counts
 
 
 def of_differences(

@@ -33,7 +33,7 @@ KEPT = 2 * DRAWN  # bytes: draws up to this size are kept for the next metric
 FEWEST = 3  # clusters; fewer give no useful spread
 ROUNDING = 1e-12  # a smaller spread counts as 0
 SEED = 0  # the same rows give the same interval
-CONSTANT = 1e-9  # variance of standardised values below which there is nothing to correlate
+CONSTANT = 1e-9  # values with a smaller variance are constant
 
 Weighted = Callable[[np.ndarray], np.ndarray]  # weights (B, N) -> a metric (K, B)
 

@@ -397,7 +397,7 @@ class HeadTrainer:
         return total, len(rows)
 
     def _check(self, loss: float, learnt: str | None) -> None:
-        """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
+        """Score all tasks on dev, keep the best state, and save so that a run can resume."""
         # Earlier tasks are scored too, so the curves show forgetting. If dev decides nothing, an
         # encoder that is tuned for one task is scored only at the end.
         last = self.step == self.checks[-1][0]

@@ -23,7 +23,7 @@ LARGEST = 2**31
 
 
 class CheckpointError(UserError):
-    """A checkpoint cannot be used; the message is one line naming the file and what is wrong."""
+    """A checkpoint cannot be used; the message is one line with the file and the fault."""
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ class SentenceEncoder:
         """Tokenize texts or pairs, cut to `max_length` tokens (None: the encoder's `max_length`).
 
         Raises:
-            UserError: no texts, or a length that the model has no positions for.
+            UserError: no texts, or a length beyond the model's positions.
         """
         length = self.max_length if max_length is None else max_length
         positions = self.model.config.num_positions
@@ -236,7 +236,7 @@ class SentenceEncoder:
 
     def _pooled(self, batch: PackedBatch) -> Tensor:
         # (total_tokens,) token ids -> (total_tokens, H) states -> (B, H) embeddings. Sums, norms
-        # and what is returned stay float32.
+        # and results stay float32.
         with autocast(self.device, self.dtype):
             if first_tokens_suffice(self.model, batch, self.pooling):
                 return first_token_embeddings(self.model, batch, self.pooling)

@@ -68,7 +68,7 @@ def read_prompts(folder: CheckpointFolder, pooled: bool = True) -> Prompts:
     """Return the prompts of a checkpoint.
 
     Raises:
-        CheckpointError: prompts that are no texts, or a default that is not among them.
+        CheckpointError: prompts that are not texts, or a default that is not among them.
     """
     settings, path = folder.config_sentence_transformers, folder.path / FILE
     if (similarity := settings.get("similarity_fn_name")) not in (None, "cosine"):

@@ -199,7 +199,7 @@ def _pooling_of_modes(folder: CheckpointFolder, step: CheckpointFolder) -> tuple
 
 
 def _pooling_of_layers(step: CheckpointFolder, folder: CheckpointFolder) -> str | None:
-    """Return which of our two averages over layers a WeightedLayerPooling is.
+    """Return our average over two layers that a WeightedLayerPooling computes.
 
     Both are of two layers with equal weights. None is returned where sentence-transformers passes
     over the step, since the encoder returns the states of its last layer only.

@@ -38,8 +38,8 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 # transformers' names of BERT's tokenizer; a checkpoint that names none has it.
 BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast")
-# Further classes, without their Fast, that do what their files say: as BERT's, as RoBERTa's, or as
-# tokenizer.json. Others cut texts in ways that no file describes, such as MeCab's.
+# Further classes, without the suffix Fast, that are determined by their files: those of BERT, of
+# RoBERTa, or tokenizer.json. Others split texts in ways that no file describes, such as MeCab.
 OF_VOCAB = ("Bert", "DistilBert", "Electra", "MobileBert")
 OF_MERGES = ("Roberta", "Bart")
 OF_FILE = ("PreTrained", "XLMRoberta", "Camembert")
@@ -80,7 +80,7 @@ class BertTokenizer:
         self.vocab_size = max(vocabulary.values(), default=-1) + 1
         # Two bytes hold every id of a usual vocabulary.
         self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
-        # The names of this vocabulary's special tokens: those of which it has most.
+        # The special tokens of this vocabulary: the set of names of which it has most.
         self.names = max(
             (BERT_NAMES, ROBERTA_NAMES),
             key=lambda names: sum(name in vocabulary for name in names),
@@ -555,7 +555,7 @@ def _read_pieces(vocab: Path) -> dict[str, int]:
 def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
     """Build BERT's tokenizer from vocab.txt (Devlin et al. 2019, section 3).
 
-    One piece stands on a line; the line number is the id, of a repeated piece the last one. By
+    Each line has one piece; its id is the line number, for a repeated piece the last one. By
     default texts are lower-cased, as for bert-base-uncased.
     """
     ids = _read_pieces(vocab)

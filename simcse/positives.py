@@ -184,7 +184,7 @@ def substitute(
     batches = batches_by_tokens(sequences.lengths[positives], encoder.batch_tokens)
     with encoder.reading(masked), progress("replace tokens", len(data), "text", delay=2) as bar:
         for rows in (positives[part] for part in batches):
-            # Where the batch's tokens are in `ids`, and which of them are to be guessed.
+            # The places of the batch's tokens in `ids`, and those to predict.
             spans = (np.arange(*sequences.offsets[row : row + 2]) for row in rows)
             places = np.concatenate(list(spans))
             at = np.flatnonzero(chosen[places])

@@ -1,4 +1,4 @@
-"""The paraphrase task: two meanings are drawn, worded alike, and then one or both are chosen.
+"""The paraphrase task: two meanings are drawn and worded by one rule; then one or both are chosen.
 
 The meanings F and G differ in one part. Two texts of each are made by one rule that does not depend
 on the label. A positive pair takes both texts from F or both from G, a negative pair one of each.

@@ -27,7 +27,7 @@ OTHER_TENSE = 0.4  # without a time in the frame
 FREE_TENSES = ("now", "past", "perfect")
 ONE_ARTICLE = (PRONOUN, "storm", "body_part")  # "someone", "the storm", "an arm"
 IN_SHAPE = 0.8  # share of properties that another scene takes from the first
-GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
+GENERAL = 0.2  # the share of sentences with a hypernym, at every score
 
 
 def vary(frame: Frame, random: Random, split: str) -> Frame:

@@ -24,7 +24,7 @@ def tokens(names: Iterable[str]) -> frozenset[str]:
 
 @cache
 def apart(phrases: tuple[str, ...]) -> bool:
-    """Return whether there are two phrases or more, and no word stands in two of them.
+    """Return whether there are two phrases or more, and no word is in two of them.
 
     The first words of places, such as "in the", are not counted: other places have them too.
     """

@@ -1,4 +1,4 @@
-"""Draws the rows of all files, none twice and no text in two parts, and writes them.
+"""Draws the rows of all files, without repeated rows or texts in two parts, and writes them.
 
 Reads: pairs, surface. Feeds: generate, suites.
 """

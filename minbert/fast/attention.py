@@ -160,7 +160,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each token of a packed batch stands in its bucket, heads first, and the way back."""
+    """The place of each token of a packed batch in its bucket, heads first, and the inverse."""
 
     buckets: tuple[Bucket, ...]
     inward: Tensor  # (3P,) rows of (T, 3, N) that queries, keys and values are taken from
@@ -266,7 +266,7 @@ def lay_out(lengths: tuple[int, ...], heads: int) -> Layout:
         sequences = np.resize(real_ones, -(-len(real_ones) // COUNT) * COUNT)
         place = np.arange(width)
         inside = place < sizes[sequences, None]  # (n, L)
-        # Any number may stand where nothing is read; the first token's is at hand.
+        # Padding may have any values, so the first token's are used.
         token = starts[sequences, None] + np.where(inside, place, 0)  # (n, L)
         shape = (len(sequences), heads, width)
         read = inside & (np.arange(len(sequences)) < len(real_ones))[:, None]

@@ -1,7 +1,7 @@
 """Matrix products for training in bfloat16 on a CPU, and their numbers of rows.
 
-Autocast computes a product with bias in two passes, and its gradients in whatever order of the
-factors follows from the forward pass. oneDNN, PyTorch's library for CPUs, writes code for every new
+Autocast computes a product with bias in two passes, and its gradients in the order of factors
+that follows from the forward pass. oneDNN, PyTorch's library for CPUs, writes code for every new
 shape, and batches differ in their tokens from step to step. Here the bias is added inside the
 product, the weight's gradient is computed in the faster order, and batches are rounded up to a
 multiple of ROWS, so that a few shapes recur.

@@ -1,4 +1,4 @@
-"""`python -m minbert.pretraining.average` of version 1.0, which is gone."""
+"""`python -m minbert.pretraining.average` of version 1.0, which was removed."""
 
 import sys
 

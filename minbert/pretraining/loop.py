@@ -35,7 +35,7 @@ from runtime.training import (
     save_training,
 )
 
-VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs are comparable
+VALID_MASK_PROBABILITY = 0.15  # independent of the share in training, so runs are comparable
 
 
 class Pretrainer:
@@ -154,7 +154,7 @@ class Pretrainer:
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
-        """Return what must stay the same when a run resumes: settings, and texts as token ids."""
+        """Return everything that must not change when a run resumes: settings and token ids."""
         texts = {"corpus": self.train.ids, "validation text": self.valid.ids}
         digests = {name: hashlib.sha256(ids.data).hexdigest()[:12] for name, ids in texts.items()}
         return asdict(self.config) | digests
