@@ -1,11 +1,11 @@
-"""Does what contrastive tuning teaches carry over to other data? Bare cosines, over seeds.
+"""Does contrastive tuning on synthetic data help on other data? Cosines without a head, over seeds.
 
     python run_multitask.py --pretrain none unsup sup --task sts --encoder bi --seeds 5
     python -m data.synthetic.probes.carry_over RUN --synthetic data/bundled --data DATA
 
-Encoders: the backbones of a finished run, one per contrastive objective and seed. Sets: the dev and
-test pairs that the run itself scored, and of DATA the dev pairs of CS224N's STS and the official
-STS-Benchmark, if they are there. Spearman; mean and standard deviation over seeds.
+The encoders are those of a finished run, one per contrastive objective and seed. The sets are the
+dev and test pairs of the run and, if DATA has them, the dev pairs of CS224N's STS and the official
+STS-Benchmark. Prints Spearman's correlation: mean and standard deviation over seeds.
 """
 
 import sys

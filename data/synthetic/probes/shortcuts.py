@@ -1,12 +1,12 @@
-"""What gives labels away without the meaning of a pair.
+"""Shortcuts: how well labels can be predicted without comparing the two texts of a pair.
 
 `python -m data.synthetic.probes.shortcuts DIR`
 
-Every line asks a question that needs no look at how the two texts relate, and stands beside chance,
-which is what a data set without shortcuts shows. Of para: a linear model over the first or the
-second text alone, over lengths, over function words; how often pairs with the same words are
-duplicates; how many test rows differ from their partner by exactly the words that a train row
-differs by. Of sts: the same models as correlations. Reads: the files that data.synthetic wrote.
+Every value is shown with chance, which is the value of a data set without shortcuts. For para: a
+linear model of only the first text, only the second text, the lengths, or the function words; how
+often pairs with the same words are duplicates; how many test pairs differ in exactly the words in
+which a train pair differs. For sts: the same models as correlations. It reads the files that
+data.synthetic wrote.
 """
 
 import sys

@@ -2,11 +2,11 @@
 
     python -m data.synthetic.probes.validity --synthetic DIR --real DIR mini "mini + sup=FOLDER" ...
 
-Systems: word overlap, TF-IDF (with a linear model, and by cosine), and encoders, frozen, with the
-heads of the quick preset and by bare cosine: those named, and the first one's *random twin*.
-Each is scored on both data sets, on test where it has labels, else on dev; Kendall's tau says how
-far the two orders agree (1: wholly, 0: as chance does). `±` is the standard error: of other rows
-and, with --seeds, of other seeds.
+The systems are word overlap, TF-IDF (with a linear model, and by cosine), and frozen encoders with
+the heads of the quick preset and by cosine without a head: those named, and the first one's
+*random twin*, which has random weights. Each is scored on both data sets, on test if it has labels,
+else on dev. Kendall's tau says how well the two orders agree (1: completely, 0: as by chance). `±`
+is the standard error over rows and, with --seeds, over seeds.
 """
 
 import sys
