@@ -1,8 +1,8 @@
-"""Every table and figure of the pages from one command: `python -m experiment.reproduce`.
+"""Make every table and figure of the pages with one command: `python -m experiment.reproduce`.
 
-A table (experiment/tables.toml) is rows of commands; each runs as a reader would run it, and what
-it measured is kept. When all rows of a table are there, its result file is written whole, with the
-version, commit and machine on every row, and the pages are filled from the result files
+A table (experiment/tables.toml) consists of commands. Each is run as a reader would run it, and its
+results are kept. When all commands of a table are done, its result file is written, with the
+version, commit and machine in every row. The pages are filled from the result files
 (experiment/pages.py).
 """
 
@@ -34,14 +34,14 @@ from runtime.files import digest, file_digest, link, read_json, write_text
 from runtime.options import option, parse
 from runtime.streams import Say
 
-# What takes a second or more to load is imported where it is used: --help answers at once.
+# Modules that take a second or more to load are imported where they are used: --help is fast.
 if TYPE_CHECKING:
     from runtime.store import Work
 
 RUNS = ROOT / "runs" / "reproduce" / __version__
 INTERRUPTED = "\ninterrupted; run the same command again to continue"
 LAYOUT = "docs/results.md describes the folder of --data"
-NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # what result files have instead of a path
+NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # written into result files instead of a path
 
 DESCRIPTION = """Regenerate the tables and figures of README, docs/ and the model cards, then fill
 the pages. Tables that this version has already generated are skipped."""
@@ -61,7 +61,7 @@ one cell is computed twice. Exit codes: as run_multitask.py; 2 also if a table f
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The command line."""
 
     only: tuple[str, ...] = option((), "only these tables", metavar="NAME")
     quick: bool = option(False, "main tables, with the included models and data")
@@ -86,10 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def reproduce(options: Options, say: Say = print) -> int:
-    """Do what a command line asks for; return its exit code, 2 if a table failed.
+    """Carry out a command line; return its exit code, 2 if a table failed.
 
     Raises:
-        UserError: an unknown table, something that a table needs, a page that cannot be filled.
+        UserError: an unknown table, a missing requirement of a table, a page that cannot be filled.
     """
     for name in options.only:
         if name not in TABLES:
@@ -113,7 +113,7 @@ def reproduce(options: Options, say: Say = print) -> int:
 
 
 def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
-    """Yield a line on each table, and its commands if they are asked for."""
+    """Yield a line on each table, and its commands if `commands` is set."""
     yield f"{'table':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
     total = 0.0
     for table in tables:
@@ -137,7 +137,7 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
     """Make the tables that are not of this version yet; return the names of those that failed.
 
     Raises:
-        UserError: what one of them needs is not there; nothing is run then.
+        UserError: a requirement of one of them is missing; then nothing is run.
     """
     gpu = bool(options.only) and gpu_is_there()
     lacking = {table.name: lacks(table, gpu) for table in tables}
@@ -160,16 +160,16 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
 def run_side_by_side(
     tables: Sequence[Table], places: Mapping[str, str], jobs: int, say: Say
 ) -> dict[str, str]:
-    """Run the commands of tables several at a time, and keep what they measured.
+    """Run several commands of tables at the same time, and keep their results.
 
     Benchmarks are left out: they need the machine for themselves. Commands that write into the same
     run folder run one after the other.
 
     Returns:
-        The first fault of each table that has one.
+        The first fault of each table that failed.
 
     Raises:
-        KeyboardInterrupt: commands were interrupted; the next call goes on.
+        KeyboardInterrupt: commands were interrupted; the next call continues.
     """
     threads = max(1, (os.cpu_count() or 1) // jobs)
     work = [(table, at) for table in tables if not table.timed for at in range(len(table.commands))]
@@ -203,7 +203,7 @@ def runs_of(table: Table, number: int) -> set[str]:
 
 
 def lacks(table: Table, gpu: bool) -> str:
-    """Return what a table needs that this machine lacks, "" for nothing; `gpu`: one may be used."""
+    """Return the requirement that this machine lacks, or ""; `gpu`: whether one may be used."""
     from runtime.device import processor_kind
 
     if GPU in table.needs and not gpu:
@@ -215,17 +215,17 @@ def lacks(table: Table, gpu: bool) -> str:
 
 
 def gpu_is_there() -> bool:
-    """Return whether a GPU can be used; tables that need one run only where they are named."""
+    """Return whether a GPU can be used; tables that need one run only if they are named."""
     import torch
 
     return torch.cuda.is_available()
 
 
 def places_of(tables: Sequence[Table], data: Path | None) -> dict[str, str]:
-    """Return what the names in the commands of these tables stand for.
+    """Return the values of the names in the commands of these tables.
 
     Raises:
-        UserError: the data, or the weights of all-MiniLM-L6-v2, are needed and not there.
+        UserError: the data, or the weights of all-MiniLM-L6-v2, are needed and missing.
     """
     places = {"RUNS": str(RUNS)}
     if data is not None:
@@ -250,10 +250,10 @@ def places_of(tables: Sequence[Table], data: Path | None) -> dict[str, str]:
 
 
 def make(table: Table, places: Mapping[str, str], say: Say) -> str:
-    """Run a table's commands and write its result files; return what went wrong, "" for nothing.
+    """Run a table's commands and write its result files; return the error, or "".
 
     Raises:
-        KeyboardInterrupt: a command was interrupted; the next call goes on.
+        KeyboardInterrupt: a command was interrupted; the next call continues.
     """
     try:
         results = [result_of(table, number, places, say) for number in range(len(table.commands))]
@@ -280,19 +280,19 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
 def result_of(
     table: Table, number: int, places: Mapping[str, str], say: Say, threads: int | None = None
 ) -> dict[str, Any]:
-    """Return what a command of a table measured, now or in an earlier call.
+    """Return the result of a command of a table, measured now or in an earlier call.
 
     Args:
         table: the table.
         number: of the command in it, from 0.
-        places: what the names in the command stand for.
+        places: the values of the names in the command.
         say: prints a line.
-        threads: CPU threads of a command that runs beside others, and prints into a file of its
-            own; None: all threads, and the terminal.
+        threads: CPU threads of a command that runs at the same time as others and prints into a
+            log file; None: all threads, and output to the terminal.
 
     Returns:
-        `stamp` says how it was measured; `rows` are those of the result file, `text` says what they
-        mean; of benchmarks, which write JSON, `figures` is the whole file.
+        `stamp` describes the measurement. `rows` are the rows of the result file, and `text` is the
+        verdict. For benchmarks, which write JSON, `figures` is the whole file.
 
     Raises:
         UserError: the command failed.
@@ -320,12 +320,12 @@ def result_of(
 
 
 def folder_of(table: Table, number: int) -> Path:
-    """Return where a command leaves what it computes."""
+    """Return the folder of a command's output."""
     return RUNS / table.name / str(number + 1)
 
 
 def hashes_of(command: str, places: Mapping[str, str]) -> dict[str, str]:
-    """Return the hashes of the files and folders that a command names, but for others' runs."""
+    """Return the hashes of the data files and folders that a command names."""
     hashes = {}
     for word in re.findall(r"\$(?:DATA|MINILM)[\w./-]*", command):
         path = Path(Template(word).substitute(places))
@@ -342,10 +342,10 @@ def run(
     say: Say,
     threads: int | None,
 ) -> dict[str, Any]:
-    """Run a command, from where an earlier call was stopped; return how it was measured.
+    """Run a command, or continue an interrupted one; return the stamp of its result.
 
     Raises:
-        UserError: it failed.
+        UserError: the command failed.
         KeyboardInterrupt: it was interrupted.
     """
     import torch
@@ -374,7 +374,7 @@ def run(
             if code:
                 shown = f"; its output: {log}" if log else ""
                 raise UserError(f"exit code {code} of {part}{shown}")
-    finally:  # also of a call that was cut off: the next one goes on from there
+    finally:  # also after an interruption: the next call continues
         notes["seconds"] += time.perf_counter() - started
         write_text(state, json.dumps(notes))
     first = notes["commit"]
@@ -384,12 +384,12 @@ def run(
         "commit": commit if commit == first else f"{first}..{commit}",
         "machine": provenance()["machine"],
         "threads": int(limit[1]) if limit else threads or torch.get_num_threads(),
-        "seconds": round(notes["seconds"], 1),  # of the command, where a row has none of its own
+        "seconds": round(notes["seconds"], 1),  # of the command, for rows without a time
     }
 
 
 def parts_of(command: str) -> list[str]:
-    """Return the commands that `&&` joins; the last one is told where its result goes."""
+    """Return the commands joined by `&&`; the last one gets the flags for its result file."""
     *before, last = command.split(" && ")
     if "run_multitask.py" in last:
         result = "--cost-seconds 0 --run-dir $OUT --resume"
@@ -401,14 +401,14 @@ def parts_of(command: str) -> list[str]:
 
 
 def words_of(command: str, places: Mapping[str, str]) -> list[str]:
-    """Return the words of a command, names replaced by what they stand for."""
+    """Return the words of a command, with the values of all names."""
     return [Template(word).safe_substitute(places) for word in shlex.split(command)]
 
 
 def execute(words: Sequence[str], threads: int | None = None, log: Path | None = None) -> int:
     """Run a command in the project's folder, `python` being this one; return its exit code.
 
-    It gets so many CPU threads, and appends what it prints to `log`, where these are given.
+    If `threads` and `log` are given, it uses so many CPU threads and appends its output to `log`.
     """
     limited = {**os.environ, "OMP_NUM_THREADS": str(threads)} if threads else None
     with (
@@ -420,12 +420,12 @@ def execute(words: Sequence[str], threads: int | None = None, log: Path | None =
         try:
             return process.wait()
         except KeyboardInterrupt:
-            process.wait()  # it got the same signal, and saves what it has
+            process.wait()  # it got the same signal, and saves its state
             raise
 
 
 def commit_of_code() -> str:
-    """Return the commit, marked where more than pages and results differs; "" outside git."""
+    """Return the commit, marked if more than pages and results differ from it; "" outside git."""
     questions = ("rev-parse --short=12 HEAD", "status --porcelain -- . :!docs :!*.md")
     try:
         commit, changes = (
@@ -438,7 +438,7 @@ def commit_of_code() -> str:
 
 
 def read_result(table: Table, command: str, out: Path) -> dict[str, Any]:
-    """Return what a command left, as `result_of` does but for the stamp."""
+    """Return the result of a command as `result_of` does, without the stamp."""
     if (out / "result.json").is_file():
         return {"figures": read_json(out / "result.json")}
     if (out / "result.csv").is_file():
@@ -507,7 +507,7 @@ def cells_of(out: Path) -> dict[str, Any]:
 
 
 def content_of(results: Sequence[dict[str, Any]]) -> str:
-    """Return a result file: rows or figures that the commands left, each with how it was made."""
+    """Return the content of a result file: the commands' rows or figures, with their stamps."""
     from evaluation.table import csv_text
 
     minutes = round(sum(result["stamp"]["seconds"] for result in results) / 60, 1)
@@ -524,9 +524,10 @@ def content_of(results: Sequence[dict[str, Any]]) -> str:
 
 
 def text_of(table: Table, results: Sequence[dict[str, Any]]) -> str:
-    """Return what the sentences of the pages state numbers from; "" where there is nothing.
+    """Return the text file of a table, or "": its numbers are quoted by sentences of the pages.
 
-    Of runs the verdicts, and every difference of two systems; of a paper's table its claims.
+    For runs it has the verdicts and the differences of every two systems, for a paper's table its
+    claims.
     """
     if table.columns:
         return printed(table, [row for result in results for row in result["rows"]])
