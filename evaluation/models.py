@@ -267,7 +267,7 @@ def _entailment(
 
     head_task = HeadTask("para", kind, config, splits, accuracy, inputs)
     (fitted,) = fit_heads(encoded.encoder, [head_task], encoded.cache)
-    return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))
+    return np.asarray(1 / (1 + np.exp(-fitted.logits["test"])))
 
 
 def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:

@@ -20,7 +20,7 @@ from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
 from heads.saved import save_head
-from heads.train import FittedHead, HeadTask, by_name, head_soft
+from heads.train import FittedHead, HeadTask, by_name, head_soft, soft_of
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -206,7 +206,7 @@ def scored(
             continue
         labels, clusters = labels_of(examples), clusters_of(examples)
         scores = score_split(head.task, examples, predictions, seen)
-        soft = head_soft(fitted.head, fitted.inputs[split])  # a tuned encoder reads them again
+        soft = soft_of(fitted.head, fitted.logits[split])
         behind = {"soft": soft}
         # What the encoder knows without any head: the cosine, or MaxSim.
         inputs = fitted.inputs[split]

@@ -25,7 +25,7 @@ from data.selection import Parts
 from heads.config import JointConfig
 from heads.inputs import FrozenInputs, HeadInputs, LiveInputs
 from heads.joint import checks, first_end
-from heads.train import HeadTask, HeadTrainer, Score, by_name, head_soft, phases_of
+from heads.train import HeadTask, HeadTrainer, Score, by_name, phases_of, soft_of
 from minbert.encoder import SentenceEncoder
 from runtime.errors import KeptError
 from runtime.files import read_object, write_text
@@ -207,7 +207,8 @@ def _train_trial(
     if is_main():
         scores = {task: [r["dev_score"] for r in trainer.history[task]] for task in trainer.heads}
         for task, head in trainer.heads.items():
-            np.save(work.folder / SOFT.format(task), head_soft(head, trainer.inputs[task]["dev"]))
+            logits = trainer.logits_of_unseen(task, trainer.dev_logits.get(task))
+            np.save(work.folder / SOFT.format(task), soft_of(head, logits["dev"]))
         result = {"scores": scores, "seconds": time.perf_counter() - started}
         write_text(work.folder / SCORES, json.dumps(result) + "\n")
 

@@ -103,7 +103,8 @@ class FittedHead:
     """Predictions of every split but train, how training went, and what it cost."""
 
     head: Head
-    predictions: dict[str, np.ndarray]  # split -> (N,)
+    logits: dict[str, np.ndarray]  # split -> (N,) or (N, C)
+    predictions: dict[str, np.ndarray]  # split -> (N,), made from these
     inputs: dict[str, HeadInputs]  # split -> what they were made from
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
     steps: int  # of the training; of a joint one all of them
@@ -111,10 +112,6 @@ class FittedHead:
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
     # split -> (N,), as they were when a joint training had just learnt this task and no later one.
     before: dict[str, np.ndarray]
-
-    def logits(self, split: str) -> np.ndarray:
-        """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
-        return head_logits(self.head, self.inputs[split])
 
 
 def fit_heads(
@@ -162,14 +159,16 @@ def fit_heads(
     trainer.run(resume, "joint" if joint else "head")
     applied: Any = None
     if is_main():
-        predictions = {task: trainer.predict_unseen(task) for task in trainer.heads}
+        known = trainer.dev_logits
+        logits = {task: trainer.logits_of_unseen(task, known.get(task)) for task in trainer.heads}
         seconds = time.perf_counter() - started
-        applied = predictions, seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
-    predictions, seconds, speeds = main_decides(applied)
+        applied = logits, seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
+    logits, seconds, speeds = main_decides(applied)
     return [
         FittedHead(
             head,
-            predictions[task],
+            logits[task],
+            {split: predicted(head, rows) for split, rows in logits[task].items()},
             trainer.inputs[task],
             trainer.history[task],
             trainer.kept_step,
@@ -277,6 +276,8 @@ class HeadTrainer:
         self.best_score = -math.inf
         self.kept_step = 0  # whose state the heads have in the end
         self.best_state: dict[str, Tensor] = {}
+        # Of that state, where it has read dev since the training began or was resumed.
+        self.dev_logits: dict[str, np.ndarray] = {}
         # Predictions of a task when it has just been learnt; in the first process only.
         self.before: dict[str, dict[str, Tensor]] = {}
 
@@ -311,24 +312,28 @@ class HeadTrainer:
             self.trained.load_state_dict(self.best_state)
         self.trained.eval()
 
-    def predict(self, task: str, inputs: HeadInputs) -> np.ndarray:
-        """Return predictions (N,) float64 of any examples of a task, in evaluation mode."""
+    def logits(self, task: str, inputs: HeadInputs) -> np.ndarray:
+        """Return logits, (N,) or (N, C), of any examples of a task, in evaluation mode."""
         self.trained.eval()
-        logits = torch.from_numpy(head_logits(self.heads[task], inputs))
-        check_finite(logits.abs().max().item(), self.step)
-        return np.asarray(self.heads[task].predict(logits).double().numpy())
+        logits = head_logits(self.heads[task], inputs)
+        check_finite(np.abs(logits).max().item(), self.step)
+        return logits
 
-    def predict_unseen(self, task: str) -> dict[str, np.ndarray]:
-        """Return the predictions of a task's splits but train."""
-        inputs = self.inputs[task]
-        return {split: self.predict(task, inputs[split]) for split in inputs if split != "train"}
+    def logits_of_unseen(self, task: str, dev: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Return the logits of a task's splits but train; those of dev may be known already."""
+        known = {} if dev is None else {"dev": dev}
+        return {
+            split: known[split] if split in known else self.logits(task, inputs)
+            for split, inputs in self.inputs[task].items()
+            if split != "train"
+        }
 
     def reading_speed(self, task: str) -> float:
         """Return sentences per second from raw text to prediction; a pair counts as two."""
         head_task = self.head_tasks[task]
         examples = head_task.splits.dev[:SPEED_ROWS]
         started = time.perf_counter()
-        self.predict(task, LiveInputs(self.encoder, examples, head_task.features))
+        self.logits(task, LiveInputs(self.encoder, examples, head_task.features))
         seconds = time.perf_counter() - started
         return sum(len(example.texts) for example in examples) / seconds
 
@@ -398,10 +403,12 @@ class HeadTrainer:
         last = self.step == self.checks[-1][0]
         wanted = self.best_from or self.joint or not self.live or last
         scores = []
+        logits: dict[str, np.ndarray] = {}
         for task, head_task in self.head_tasks.items():
             score = None
             if is_main() and wanted:
-                score = head_task.dev_score(self.predict(task, self.inputs[task]["dev"]))
+                logits[task] = self.logits(task, self.inputs[task]["dev"])
+                score = head_task.dev_score(predicted(self.heads[task], logits[task]))
             score = main_decides(score)
             scores.append(score)
             epoch = len(self.history[task]) + 1
@@ -415,9 +422,12 @@ class HeadTrainer:
             if comparable > self.best_score or not self.best_state:
                 self.best_score, self.kept_step = comparable, self.step
                 self.best_state = host_copy(self.trained.state_dict())
+        if self.kept_step == self.step:
+            self.dev_logits = logits
         if self.joint and learnt is not None and is_main():
             self.before[learnt] = {
-                split: torch.from_numpy(rows) for split, rows in self.predict_unseen(learnt).items()
+                split: torch.from_numpy(predicted(self.heads[learnt], rows))
+                for split, rows in self.logits_of_unseen(learnt, logits[learnt]).items()
             }
         if last or self.step - self.saved_step >= SAVE_STEPS:
             self.saved_step = self.step
@@ -435,7 +445,16 @@ def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:
     return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
-def head_soft(head: Head, inputs: HeadInputs) -> np.ndarray:
+def predicted(head: Head, logits: np.ndarray) -> np.ndarray:
+    """Return the predictions (N,) float64 that a head makes from its logits."""
+    return np.asarray(head.predict(torch.from_numpy(logits)).double().numpy())
+
+
+def soft_of(head: Head, logits: np.ndarray) -> np.ndarray:
     """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
-    logits = torch.from_numpy(head_logits(head, inputs)).double()
-    return np.asarray(head.soft(logits).numpy())
+    return np.asarray(head.soft(torch.from_numpy(logits).double()).numpy())
+
+
+def head_soft(head: Head, inputs: HeadInputs) -> np.ndarray:
+    """Return what a head decides by of examples that it has not read yet, as `soft_of` does."""
+    return soft_of(head, head_logits(head, inputs))

@@ -43,7 +43,7 @@ def test_pages_and_tables_name_each_other():
             shown.setdefault(name, set()).add(page)
     for table in TABLES.values():
         assert shown.get(table.name, set()) == set(table.pages), table.name
-        assert bool(table.pages) != (GPU in table.needs)
+        assert bool(table.pages) == bool(reproduce.versions_of(table))
         assert not table.figure or (ROOT / table.figure[1]).is_file()
     files = {path.stem for path in pages.RESULTS.iterdir() if path.suffix != ".svg"}
     assert files <= set(TABLES), "a result file that no table makes"
@@ -62,7 +62,8 @@ def test_results_are_of_this_version_or_the_last_release():
     """Pages that show results of the last release say so."""
     for table in TABLES.values():
         versions = reproduce.versions_of(table)
-        assert GPU in table.needs or versions in ({__version__}, {"1.0.0"}), table.name
+        elsewhere = {GPU, "avx2"} & set(table.needs)  # need a machine that was not to be had
+        assert elsewhere or versions in ({__version__}, {"1.0.0"}), table.name
 
 
 def test_the_list_needs_no_torch():

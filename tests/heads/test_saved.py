@@ -46,7 +46,7 @@ def test_an_opened_head_predicts_as_the_fitted_one(
     opened = load_head(Path(path.name), "cpu", "float32")
     assert not opened.head.training
     texts = [example.texts for example in splits.dev]
-    assert opened.logits(texts) == pytest.approx(fitted.logits("dev"), abs=1e-5)
+    assert opened.logits(texts) == pytest.approx(fitted.logits["dev"], abs=1e-5)
     # One text, and what pandas has for a missing one.
     missing = [tuple(float("nan") for _ in texts[0])]
     for wrong, told in (

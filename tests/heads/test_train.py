@@ -107,6 +107,28 @@ def test_the_best_epoch_is_kept_or_the_chosen_one(
     assert result.history == expected.history[:chosen]
 
 
+@pytest.mark.parametrize(("how", "reads"), [({"epoch": 2}, [48, 40]), ({}, [48, 48, 40])])
+def test_a_tuned_encoder_reads_no_more_than_it_must(
+    how, reads, tiny_encoder, toy_data, tmp_path, monkeypatch
+):
+    """Dev after each epoch that may be kept, test in the end, nothing twice."""
+    lengths = []
+    head_logits = train.head_logits
+
+    def counted(head, inputs):
+        lengths.append(len(inputs))
+        return head_logits(head, inputs)
+
+    monkeypatch.setattr(train, "head_logits", counted)
+    splits = read_task(toy_data, "sts")
+    splits = replace(splits, dev=splits.train[:48], test=splits.train[:40])
+    given = tiny_encoder, tmp_path, splits, lambda predictions: 1.0
+    result = fit(*given, how=how, num_epochs=2, tune="full", backbone_learning_rate=1e-3)
+    assert lengths[:-1] == reads  # the last reading measures the speed
+    expected = head_logits(result.head, result.inputs["dev"])
+    assert np.array_equal(result.logits["dev"], expected)
+
+
 def test_the_loss_of_an_epoch_is_its_mean_over_examples(tiny_encoder, toy_data, tmp_path):
     """Batches of 32 and 16 rows of one head that hardly learns, against one batch of 48."""
     splits, losses = read_task(toy_data, "sts"), []
