@@ -61,9 +61,8 @@ def test_a_page_shows_the_result_files(path):
 def test_results_are_of_this_version_or_the_last_release():
     """Pages that show results of the last release say so."""
     for table in TABLES.values():
-        versions = reproduce.versions_of(table)
-        elsewhere = {GPU, "avx2"} & set(table.needs)  # need a machine that was not to be had
-        assert elsewhere or versions in ({__version__}, {"1.0.0"}), table.name
+        if table.pages:
+            assert reproduce.versions_of(table) in ({__version__}, {"1.0.0"}), table.name
 
 
 def test_the_list_needs_no_torch():
