@@ -14,7 +14,7 @@ from toy_runs import cells_of
 
 import run_multitask
 from experiment import ablate, pages, reproduce
-from experiment.tables import GPU, HEAD, MORE, TABLES, TUNING, Claim, Row, Table
+from experiment.tables import HEAD, MORE, TABLES, TUNING, Claim, Row, Table
 from heads.train import HeadTrainer
 from minbert import __version__
 from report.run_folder import read_curves
