@@ -42,6 +42,8 @@ RUNS = ROOT / "runs" / "reproduce" / __version__
 INTERRUPTED = "\ninterrupted; run the same command again to continue"
 LAYOUT = "docs/results.md describes the folder of --data"
 NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # written into result files instead of a path
+# Errors of one table, after which the others are still made.
+FAULTS = (UserError, OSError, ValueError, LookupError)
 
 DESCRIPTION = """Regenerate the tables and figures of README, docs/ and the model cards, then fill
 the pages. Tables that this version has already generated are skipped."""
@@ -179,7 +181,7 @@ def run_side_by_side(
         with ExitStack() as held:
             for run in sorted(runs_of(table, at)):  # one order for all: nobody waits in a circle
                 held.enter_context(in_use[run])
-            result_of(table, at, places, say, threads)
+            result_of(table, at, places, say, threads=threads)
         say(f"done       {table.name}, command {at + 1} of {len(table.commands)}")
 
     pool = ThreadPoolExecutor(jobs)
@@ -189,8 +191,8 @@ def run_side_by_side(
         for name, future in futures:
             try:
                 future.result()
-            except UserError as error:
-                faults.setdefault(name, str(error))
+            except FAULTS as error:
+                faults.setdefault(name, fault_of(error))
     finally:
         pool.shutdown(cancel_futures=True)
     return faults
@@ -199,7 +201,7 @@ def run_side_by_side(
 def runs_of(table: Table, number: int) -> set[str]:
     """Return the run folders of RUNS that a command writes into."""
     others = re.findall(r"\$RUNS/([\w-]+/\d+)", table.commands[number])
-    return {f"{table.name}/{number + 1}", *others}
+    return {folder_of(table, number).relative_to(RUNS).as_posix(), *others}
 
 
 def lacks(table: Table, gpu: bool) -> str:
@@ -260,10 +262,8 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
         content = content_of(results)
         text = text_of(table, results)
         drawn = figure_of(table) if table.figure else ""
-    except UserError as error:
-        return str(error)
-    except (OSError, ValueError, LookupError) as error:
-        return f"its result cannot be read ({error!r})"
+    except FAULTS as error:
+        return fault_of(error)
     if text:
         write_text(RESULTS / f"{table.name}.txt", f"{text}\n")
     if table.columns:
@@ -274,11 +274,16 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
     return ""
 
 
+def fault_of(error: Exception) -> str:
+    """Return the message for one of FAULTS."""
+    return str(error) if isinstance(error, UserError) else f"its result cannot be read ({error!r})"
+
+
 # --- one command
 
 
 def result_of(
-    table: Table, number: int, places: Mapping[str, str], say: Say, threads: int | None = None
+    table: Table, number: int, places: Mapping[str, str], say: Say, *, threads: int | None = None
 ) -> dict[str, Any]:
     """Return the result of a command of a table, measured now or in an earlier call.
 
@@ -304,7 +309,7 @@ def result_of(
     places = {**places, "OUT": str(out)}
 
     def make(work: "Work") -> None:
-        stamp = run(table, command, places, work.state, say, threads)
+        stamp = run(table, command, places, work.state, say, threads=threads)
         result = {"stamp": stamp, **read_result(table, command, out)}
         text = json.dumps(result, ensure_ascii=False)
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
@@ -340,6 +345,7 @@ def run(
     places: Mapping[str, str],
     state: Path,
     say: Say,
+    *,
     threads: int | None,
 ) -> dict[str, Any]:
     """Run a command, or continue an interrupted one; return the stamp of its result.

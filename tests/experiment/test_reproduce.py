@@ -353,6 +353,21 @@ def test_jobs_run_side_by_side(project, capsys, monkeypatch):
     assert "failed     broken timed; run the same command to try again\n" in said
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_result_that_cannot_be_read_fails_its_table_only(jobs, project, capsys, monkeypatch):
+    folder = project(
+        Table("broken", (Row("python write.py bad"),)), Table("whole", (Row("python write.py a"),))
+    )
+    content = "b'\\xff' if 'bad' in sys.argv else b'a\\n1\\n'"
+    (folder / "write.py").write_text(f"import sys\nopen(sys.argv[-1], 'wb').write({content})\n")
+    monkeypatch.setattr(reproduce, "execute", EXECUTE)
+    assert reproduce.main(["--jobs", jobs]) == 2
+    assert "failed     broken: its result cannot be read (UnicodeDecodeError" in (
+        capsys.readouterr().out
+    )
+    assert len(rows_of(folder, "whole")) == 1
+
+
 def test_jobs_can_be_interrupted(project, monkeypatch):
     folder = project(Table("rows", tuple(Row(f"python {number}.py") for number in range(9))))
     executed = []
