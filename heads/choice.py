@@ -207,8 +207,8 @@ def _train_trial(
     if is_main():
         scores = {task: [r["dev_score"] for r in trainer.history[task]] for task in trainer.heads}
         for task, head in trainer.heads.items():
-            logits = trainer.logits_of_unseen(task, trainer.dev_logits.get(task))
-            np.save(work.folder / SOFT.format(task), soft_of(head, logits["dev"]))
+            logits = trainer.logits_of_unseen(task)["dev"]
+            np.save(work.folder / SOFT.format(task), soft_of(head, logits))
         result = {"scores": scores, "seconds": time.perf_counter() - started}
         write_text(work.folder / SCORES, json.dumps(result) + "\n")
 

@@ -159,8 +159,7 @@ def fit_heads(
     trainer.run(resume, "joint" if joint else "head")
     applied: Any = None
     if is_main():
-        known = trainer.dev_logits
-        logits = {task: trainer.logits_of_unseen(task, known.get(task)) for task in trainer.heads}
+        logits = {task: trainer.logits_of_unseen(task) for task in trainer.heads}
         seconds = time.perf_counter() - started
         applied = logits, seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
     logits, seconds, speeds = main_decides(applied)
@@ -319,9 +318,9 @@ class HeadTrainer:
         check_finite(np.abs(logits).max().item(), self.step)
         return logits
 
-    def logits_of_unseen(self, task: str, dev: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the logits of all splits of a task except train; `dev` if already known."""
-        known = {} if dev is None else {"dev": dev}
+    def logits_of_unseen(self, task: str) -> dict[str, np.ndarray]:
+        """Return the logits of a task's splits but train, by the kept state."""
+        known = {"dev": self.dev_logits[task]} if task in self.dev_logits else {}
         return {
             split: known[split] if split in known else self.logits(task, inputs)
             for split, inputs in self.inputs[task].items()
@@ -424,10 +423,11 @@ class HeadTrainer:
                 self.best_state = host_copy(self.trained.state_dict())
         if self.kept_step == self.step:
             self.dev_logits = logits
-        if self.joint and learnt is not None and is_main():
+        # Trials do not need these predictions.
+        if self.joint and self.best_from is None and learnt is not None and is_main():
             self.before[learnt] = {
                 split: torch.from_numpy(predicted(self.heads[learnt], rows))
-                for split, rows in self.logits_of_unseen(learnt, logits[learnt]).items()
+                for split, rows in self.logits_of_unseen(learnt).items()
             }
         if last or self.step - self.saved_step >= SAVE_STEPS:
             self.saved_step = self.step

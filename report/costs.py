@@ -100,7 +100,8 @@ def speeds(
     """
     singles = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
     rounds = {"milliseconds": [1000 * seconds for seconds in singles]}
-    size, reading = None, READING * budget
+    reading = READING * budget  # of every reader, so their amounts are alike
+    size = None
     if separate is None:
         rounds["examples_per_second"] = rates(lambda n: score(_cycled(examples, n)), reading)
     else:
