@@ -26,6 +26,8 @@ from runtime.files import check_outputs, write_text
 
 TEXTS = 4000
 PAIRS = 300
+CPUINFO = Path("/proc/cpuinfo")
+BEYOND_AVX2 = {"avx512f", "avx_vnni", "amx_tile"}
 PACKAGES = (
     "torch",
     "transformers",
@@ -115,14 +117,21 @@ def installed(name: str) -> str:
 
 
 def processor(device: torch.device) -> str:
-    """Return the name of the processor or GPU."""
+    """Return the name of the processor or GPU, and whether a part of the processor is hidden."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = CPUINFO.read_text().splitlines()
     except OSError:
         return platform.processor()
-    return next((x.split(": ")[1] for x in lines if x.startswith("model name")), "unknown")
+    first: dict[str, str] = {}
+    for line in lines:  # "model name\t: Intel(R) Xeon(R) Processor"; the first core speaks for all
+        key, _, value = line.partition(":")
+        first.setdefault(key.strip(), value.strip())
+    name = first.get("model name", "unknown")
+    # The system still lists what avx2_only.c hides.
+    hidden = processor_kind() == "avx2" and BEYOND_AVX2 & set(first.get("flags", "").split())
+    return f"{name}, all but AVX2 hidden (benchmarks/avx2_only.c)" if hidden else name
 
 
 def quietness(figures: Sequence[Figure]) -> str:

@@ -2,8 +2,12 @@
 
 import importlib.util
 import json
+import os
 import random
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -336,6 +340,44 @@ def test_a_processor_of_another_kind_is_refused_in_one_line(capsys, monkeypatch)
     assert command.main(["--processor", "bfloat16"]) == 2
     said = "error: --processor bfloat16: this one is of the kind avx2\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_processor_of_which_a_part_is_hidden_is_named_so(tmp_path, monkeypatch):
+    info = tmp_path / "cpuinfo"
+    info.write_text(
+        "model name\t: Some Xeon\nflags\t\t: fma avx2 avx_vnni\n\nmodel name\t: Other\n"
+    )
+    monkeypatch.setattr(run, "CPUINFO", info)
+    monkeypatch.setattr(run, "processor_kind", lambda: "vnni")
+    assert run.processor(torch.device("cpu")) == "Some Xeon"
+    monkeypatch.setattr(run, "processor_kind", lambda: "avx2")
+    assert run.processor(torch.device("cpu")).startswith("Some Xeon, all but AVX2 hidden")
+    info.write_text("model name\t: Some laptop\nflags\t\t: fma avx2\n")
+    assert run.processor(torch.device("cpu")) == "Some laptop"
+
+
+def test_a_newer_intel_processor_can_pass_for_one_with_avx2_alone(tmp_path):
+    flags = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
+    if "cpuid_fault" not in flags or not shutil.which("cc"):
+        pytest.skip("no Intel processor whose CPUID can be made to fail, or no C compiler")
+    library = tmp_path / "avx2_only.so"
+    source = Path(run.__file__).with_name("avx2_only.c")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+    code = """
+import signal, torch
+from runtime.device import processor_kind
+
+signal.signal(signal.SIGSEGV, signal.SIG_DFL)  # as libraries do
+print(processor_kind(), torch.backends.cpu.get_cpu_capability(), float(torch.ones(64).sum()))
+"""
+    seen = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert seen.stdout.split() == ["avx2", "AVX2", "64.0"]
 
 
 def test_missing_things_are_one_line(tmp_path, capsys):
