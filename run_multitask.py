@@ -194,7 +194,8 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
             cache=opened.cache,
             resume=settings.resume,
         )
-        rate, epochs = chosen[0].choice.rate, chosen[0].choice.epochs
+        rate = chosen[0].choice.rate
+        epochs = None if settings.select == "dev" else chosen[0].choice.epochs
         head_tasks = [
             replace(task, config=replace(task.config, backbone_learning_rate=rate))
             for task in head_tasks

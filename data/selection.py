@@ -65,8 +65,9 @@ def parts_of(
     A fifth of the rows, at most 1,000, is held out, in whole groups of examples with shared texts.
     It shares no text with the rest, or with the `scored` examples (dev and test); a group that does
     not fit any more stays in the rest. A fifth of a few hundred rows is too few for a good choice.
-    So further trials hold out other rows, up to five in total, until ENOUGH rows are held out. []
-    if there are fewer than 20 such rows.
+    So further trials hold out other rows, up to five in total, until ENOUGH rows are held out. All
+    trials count the same, so none has less than half of the first one's rows. [] if there are
+    fewer than 20 such rows.
 
     Args:
         examples: train.
@@ -90,7 +91,8 @@ def parts_of(
                 held_out[group] = True
                 room -= sizes[group]
         chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
-        if len(chosen_by) < FEWEST_TO_CHOOSE:
+        first = len(parts[0][1]) if parts else 0
+        if len(chosen_by) < max(FEWEST_TO_CHOOSE, first / 2):
             break
         closed |= held_out  # each row is held out once
         if most is not None and most < len(others):

@@ -148,7 +148,10 @@ def choose(
     results = [[read_object(folder / SCORES, KeptError) for folder in row] for row in folders]
     # The mean over trials per rate and task; a joint training uses the mean over its tasks.
     tasks = [head_task.task for head_task in head_tasks]
-    curves = [{task: _means([r["scores"][task] for r in row]) for task in tasks} for row in results]
+    curves = [
+        {task: _means(_defined([r["scores"][task] for r in row])) for task in tasks}
+        for row in results
+    ]
     means = [_means(list(by_task.values())) for by_task in curves]
     epochs = [first_best(curve, first) for curve in means]
     best = first_best([curve[epoch - 1] for curve, epoch in zip(means, epochs, strict=True)]) - 1
@@ -161,7 +164,8 @@ def choose(
         held_out = [example for trial in of_task for example in trial.splits.dev]
         choice = Choice(
             tried[best].rate,
-            tried[best].epochs,
+            # In joint training a trial's fewer rows can mean fewer checks than there will be.
+            -(-tried[best].epochs * len(ends) // len(tried[best].curve)),
             tried[best].score,
             tried,
             len(of_task[0].splits.train),
@@ -211,6 +215,11 @@ def _train_trial(
             np.save(work.folder / SOFT.format(task), soft_of(head, logits))
         result = {"scores": scores, "seconds": time.perf_counter() - started}
         write_text(work.folder / SCORES, json.dumps(result) + "\n")
+
+
+def _defined(curves: Sequence[Sequence[float | None]]) -> Sequence[Sequence[float | None]]:
+    """Return the curves with any score, or all: labels that are constant have no correlation."""
+    return [curve for curve in curves if any(x is not None for x in curve)] or curves
 
 
 def _means(curves: Sequence[Sequence[float | None]]) -> list[float | None]:

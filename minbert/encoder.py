@@ -10,7 +10,7 @@ unless a Dense follows the pooling, D dimensions that are kept.
 import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -306,18 +306,21 @@ class SentenceEncoder:
             batch_tokens, show_progress: as of `encode`.
             label: text of the progress bar.
         """
-        # Batches of similar lengths, longest first.
-        at_once = batches_at_once(self.device, self.model.config.hidden_size)
-        batches = batches_for_cores(sequences.lengths, batch_tokens or self.batch_tokens, at_once)
+        most_tokens = batch_tokens or self.batch_tokens
         with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
-            parts = embed_batches(sequences, batches, embed or self.embed, at_once)
-            for step, (rows, part) in enumerate(parts, start=1):
-                # Row numbers put every embedding at the position of its text.
-                into[rows] = part
-                bar.update(len(rows))
-                # Counted from the end, so that nothing stays behind; small calls need none.
-                if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
-                    release_memory()
+            # PyTorch's number of threads, which is smaller while another call reads.
+            at_once = batches_at_once(self.device, self.model.config.hidden_size)
+            # Batches of similar lengths, longest first.
+            batches = batches_for_cores(sequences.lengths, most_tokens, at_once)
+            # Closed, so that nothing is encoded any more after an error.
+            with closing(embed_batches(sequences, batches, embed or self.embed, at_once)) as parts:
+                for step, (rows, part) in enumerate(parts, start=1):
+                    # Row numbers put every embedding at the position of its text.
+                    into[rows] = part
+                    bar.update(len(rows))
+                    # Counted from the end, so that nothing stays behind; small calls need none.
+                    if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
+                        release_memory()
 
     def encode_texts(
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None

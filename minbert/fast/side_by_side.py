@@ -6,8 +6,9 @@ the operations between the products gain little from a second thread. Batches ar
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 
 import numpy as np
@@ -53,13 +54,13 @@ def embed_batches(
     batches: Sequence[np.ndarray],
     embed: Callable[[PackedBatch], Tensor],
     at_once: int,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+) -> Generator[tuple[np.ndarray, np.ndarray]]:
     """Yield every batch's rows and their result of `embed`, (B, ...), without gradient.
 
-    After an error in `embed`, no further batch is started.
+    After an error in `embed`, or when the iterator is closed, no further batch is started.
     """
     threads = torch.get_num_threads()
-    at_once = max(1, min(at_once, len(batches)))
+    most, at_once = at_once, max(1, min(at_once, len(batches)))
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -72,10 +73,13 @@ def embed_batches(
     if at_once == 1 and threading.current_thread() is threading.main_thread():
         yield from zip(batches, map(work, batches), strict=True)
         return
-    embedded = [_kept_threads(at_once).submit(work_apart, rows) for rows in batches]
+    embedded: deque[Future[np.ndarray]] = deque()
     try:
-        for rows, future in zip(batches, embedded, strict=True):
-            yield rows, future.result()
+        for rows in batches:
+            embedded.append(_kept_threads(most).submit(work_apart, rows))
+        for rows in batches:
+            yield rows, embedded[0].result()
+            embedded.popleft()  # a future keeps its result as long as it lives
     finally:
         for future in embedded:
             future.cancel()

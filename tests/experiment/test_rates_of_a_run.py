@@ -96,6 +96,25 @@ def test_the_labels_of_dev_decide_nothing(searched, tiny_checkpoint, more_data, 
         assert (tmp_path / "r" / name).read_text() == (searched / name).read_text()
 
 
+@pytest.mark.parametrize("select", ["train", "dev"])
+def test_with_select_dev_trials_choose_the_rate_and_dev_the_epoch(
+    select, tiny_checkpoint, more_data, tmp_path, monkeypatch
+):
+    given = []
+
+    def noted(*args, epoch, **more):
+        given.append(epoch)
+        return fit_heads(*args, epoch=epoch, **more)
+
+    fit_heads = train.fit_heads
+    monkeypatch.setattr(train, "fit_heads", noted)
+    words = ["--task", "sts", "--tune", "full", "--rates", "1e-4", "1e-3", "--select", select]
+    assert run(tiny_checkpoint, more_data, tmp_path / "r", *words) == 0
+    (choice,) = choices(tmp_path / "r").values()
+    assert choice["rate"] in (1e-4, 1e-3)
+    assert given == [choice["epochs"] if select == "train" else None]
+
+
 def test_an_interrupted_choice_resumes_without_its_finished_candidates(
     searched, tiny_checkpoint, more_data, tmp_path, monkeypatch
 ):

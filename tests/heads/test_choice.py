@@ -83,6 +83,15 @@ def test_large_data_choose_by_a_thousand_rows_and_little_or_tied_data_not_at_all
     assert parts_of(pairs(500, 20), [], 1, False) == []
 
 
+def test_a_part_much_smaller_than_the_first_does_not_choose():
+    # Most rows share a text with dev: after the first part only twenty are left.
+    examples = [SentencePair(str(k), f"a {k}", f"b {k}", k) for k in range(999)]
+    parts = parts_of(examples, examples[219:], 0, False)
+    assert [len(held_out) for _, held_out in parts] == [199]
+    parts = parts_of(examples[:250], examples[220:250], 0, False)
+    assert [len(held_out) for _, held_out in parts] == [50] * 4
+
+
 def similarities(count, seed):
     """Return pairs of which the second half of each repeats the first, or not."""
     a, b = toy_sentences(count, seed), toy_sentences(count, seed + 50)
@@ -147,6 +156,23 @@ def test_undefined_scores_never_win_and_too_few_steps_are_no_candidate():
     assert first_best([0.9, 0.1, 0.3], first=2) == 3 and first_best([0.9, 0.1], first=7) == 2
     assert first_end([4, 8, 12], 8) == 2 and first_end([4, 8, 12], 80) == 3
     assert first_end([4, 8, 12], 0) == 1
+
+
+def test_a_trial_without_any_score_does_not_decide(tiny_checkpoint, tmp_path):
+    train = similarities(40, 1)
+    train[28:] = [replace(pair, label=5.0) for pair in train[28:]]  # constant: no correlation
+    parts = [(np.arange(28), np.arange(28, 40)), (np.arange(12, 40), np.arange(12))]
+    config = HeadConfig(tune="frozen", num_epochs=8, batch_size=8)
+    encoder, splits = encoder_of(tiny_checkpoint), Splits(train, train, [])
+    head_task = HeadTask("sts", "bi", config, splits, zero)
+    inputs = inputs_of(encoder, by_name(splits), head_task.features, "frozen", tmp_path)
+    head_task = replace(head_task, inputs=inputs)
+    given = {"score_on": score_on, "cache": tmp_path / "trials"}
+    (both,) = choose(encoder, [head_task], [parts], made_of={"parts": 2}, **given)
+    (defined,) = choose(encoder, [head_task], [parts[1:]], made_of={"parts": 1}, **given)
+    assert both.choice.score == defined.choice.score is not None
+    assert both.choice.epochs == defined.choice.epochs
+    assert both.choice.chosen_by == 24
 
 
 @pytest.mark.parametrize(("rows", "epochs"), [(250, 20), (1000, 5), (4000, 3), (0, 3)])

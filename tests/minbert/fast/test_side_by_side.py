@@ -1,12 +1,14 @@
 """Batches side by side: the numbers of one thread, in order, and nothing left changed."""
 
 import time
+import weakref
 
 import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
 
+from minbert.fast import side_by_side
 from minbert.fast.side_by_side import (
     AT_ONCE,
     batches_at_once,
@@ -108,4 +110,103 @@ def test_an_error_passes_on_and_what_was_not_begun_is_left(threads):
     with pytest.raises(MemoryError, match="no room"):
         list(embed_batches(sequences(), batches, embed, torch.get_num_threads()))
     assert len(begun) < 50
+    assert torch.get_num_threads() == 2
+
+
+def test_results_that_were_read_are_not_kept(threads):
+    threads(2)
+    batches = [np.array([row % 4]) for row in range(20)]
+    parts = []
+    for _, part in embed_batches(sequences(), batches, lambda _: torch.ones(1, 5), 2):
+        assert all(earlier() is None for earlier in parts[:-1])
+        parts.append(weakref.ref(part))
+        del part
+    assert len(parts) == 20
+
+
+def test_an_interruption_while_batches_are_handed_out_leaves_none_behind(threads, monkeypatch):
+    threads(2)
+    batches = [np.array([row % 4]) for row in range(50)]
+    begun = []
+
+    def embed(batch):
+        begun.append(batch)
+        time.sleep(0.05)
+        return torch.ones(1, 5)
+
+    pool = side_by_side._kept_threads(2)
+    handed_out = iter(range(30))
+
+    def submit(*args):
+        if next(handed_out, None) is None:
+            raise KeyboardInterrupt
+        return pool.__class__.submit(pool, *args)
+
+    monkeypatch.setattr(pool, "submit", submit)
+    with pytest.raises(KeyboardInterrupt):
+        list(embed_batches(sequences(), batches, embed, 2))
+    count = len(begun)
+    time.sleep(0.2)
+    assert len(begun) == count < 30
+    assert torch.get_num_threads() == 2
+
+
+def test_nothing_is_encoded_after_results_cannot_be_written(tiny_checkpoint, threads):
+    from minbert.encoder import SentenceEncoder
+
+    class Full(np.ndarray):
+        def __setitem__(self, *_):
+            raise OSError("disk full")
+
+    threads(2)
+    encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu")
+    rows = encoder.tokenize(toy_sentences(300))
+    begun = []
+
+    def embed(batch):
+        begun.append(batch)
+        time.sleep(0.02)
+        return encoder.embed(batch)
+
+    into = np.empty((300, encoder.embedding_size), np.float32).view(Full)
+    with pytest.raises(OSError, match="disk full") as kept:  # with its frames, as a debugger does
+        encoder.embed_all(rows, into, embed, batch_tokens=50)
+    count = len(begun)
+    time.sleep(0.1)
+    assert len(begun) == count
+    assert kept.value.__traceback__ is not None
+
+
+def test_pools_are_of_the_cores_and_not_of_the_batches(threads):
+    threads(4)
+    side_by_side._kept_threads.cache_clear()
+    for number in (2, 3, 4, 7):
+        batches = [np.array([row % 4]) for row in range(number)]
+        list(embed_batches(sequences(), batches, lambda _: torch.ones(1, 5), 4))
+    assert side_by_side._kept_threads.cache_info().currsize == 1
+
+
+def test_a_call_that_waits_for_another_one_has_all_cores_afterwards(tiny_checkpoint, threads):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from minbert.encoder import SentenceEncoder
+
+    threads(2)
+    encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu")
+    rows = encoder.tokenize(toy_sentences(300))
+    at_once = []
+
+    def embed(batch):
+        at_once.append(torch.get_num_threads())
+        time.sleep(0.01)
+        return encoder.embed(batch)
+
+    def call(_):
+        into = np.empty((300, encoder.embedding_size), np.float32)
+        encoder.embed_all(rows, into, embed, batch_tokens=200)
+        return torch.get_num_threads()
+
+    with ThreadPoolExecutor(3) as callers:
+        assert list(callers.map(call, range(6))) == [2] * 6
+    assert set(at_once) == {1}
     assert torch.get_num_threads() == 2
