@@ -22,11 +22,16 @@ class Others:
         self.began, self.taken = time.perf_counter(), taken_by_others()
 
     def cores(self) -> float | None:
-        """Return the cores that they used since then, on average; None if unknown."""
+        """Return the cores that they used since then, on average.
+
+        None if unknown: the system does not say, or the time is too short to tell.
+        """
         taken = taken_by_others()
         if taken is None or self.taken is None:
             return None
         seconds = max(time.perf_counter() - self.began, 1e-9)
+        if ROUNDING / seconds > len(os.sched_getaffinity(0)) - QUIET:
+            return None
         return max(0.0, taken - self.taken - ROUNDING) / seconds
 
 

@@ -143,7 +143,9 @@ def quietness(figures: Sequence[Figure]) -> str:
             "when the round was repeated. End them and run this again."
         )
     if any(figure.others is None for figure in figures):
-        return "Whether other programs disturbed them is not known: this system does not say."
+        unknown = sum(figure.others is None for figure in figures)
+        reason = "their rounds are too short" if unknown < len(figures) else "it does not say"
+        return f"Whether this system disturbed {unknown} of them is not known: {reason}."
     return f"All are quiet: other programs took at most {QUIET} cores."
 
 

@@ -323,6 +323,8 @@ def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
     """
     works = {row[0] for row in rows}
     sides = [side for side in figures(name) if side["work"] in works]
+    if gone := works - {side["work"] for side in sides}:
+        raise LookupError(f"{name} has no figures of {', '.join(sorted(gone))}")
     disturbed = {(side["work"], side["side"]) for side in sides if side.get("disturbed")}
     first = {side["work"]: side["side"] for side in reversed(sides)}  # ratios are to it
     lines = []

@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, lines_of
@@ -44,6 +44,15 @@ LAYOUT = "docs/results.md describes the folder of --data"
 NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # written into result files instead of a path
 # Errors of one table, after which the others are still made.
 FAULTS = (UserError, OSError, ValueError, LookupError)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """For commands that run at the same time."""
+
+    threads: int  # of each, of the CPU
+    interrupted: Event  # by Ctrl-C: no further command begins
+
 
 DESCRIPTION = """Regenerate the tables and figures of README, docs/ and the model cards, then fill
 the pages. Tables that this version has already generated are skipped."""
@@ -173,7 +182,7 @@ def run_side_by_side(
     Raises:
         KeyboardInterrupt: commands were interrupted; the next call continues.
     """
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    shared = Shared(max(1, cores() // jobs), Event())
     work = [(table, at) for table in tables if not table.timed for at in range(len(table.commands))]
     in_use = {run: Lock() for table, at in work for run in runs_of(table, at)}
 
@@ -181,7 +190,7 @@ def run_side_by_side(
         with ExitStack() as held:
             for run in sorted(runs_of(table, at)):  # one order for all: nobody waits in a circle
                 held.enter_context(in_use[run])
-            result_of(table, at, places, say, threads=threads)
+            result_of(table, at, places, say, shared=shared)
         say(f"done       {table.name}, command {at + 1} of {len(table.commands)}")
 
     pool = ThreadPoolExecutor(jobs)
@@ -193,9 +202,17 @@ def run_side_by_side(
                 future.result()
             except FAULTS as error:
                 faults.setdefault(name, fault_of(error))
+    except KeyboardInterrupt:
+        shared.interrupted.set()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
     return faults
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_of(table: Table, number: int) -> set[str]:
@@ -271,6 +288,9 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
     if table.figure:
         write_text(ROOT / table.figure[1], drawn)
     write_text(result_path(table), content)  # last: by this file a table counts as made
+    if table.columns:  # nothing else reads the weights and embeddings of a paper's table
+        for name in ("backbones", "cache"):
+            shutil.rmtree(RUNS / table.name / name, ignore_errors=True)
     return ""
 
 
@@ -283,7 +303,12 @@ def fault_of(error: Exception) -> str:
 
 
 def result_of(
-    table: Table, number: int, places: Mapping[str, str], say: Say, *, threads: int | None = None
+    table: Table,
+    number: int,
+    places: Mapping[str, str],
+    say: Say,
+    *,
+    shared: Shared | None = None,
 ) -> dict[str, Any]:
     """Return the result of a command of a table, measured now or in an earlier call.
 
@@ -292,8 +317,8 @@ def result_of(
         number: of the command in it, from 0.
         places: the values of the names in the command.
         say: prints a line.
-        threads: CPU threads of a command that runs at the same time as others and prints into a
-            log file; None: all threads, and output to the terminal.
+        shared: for a command that runs at the same time as others and prints into a log file;
+            None: all threads, and output to the terminal.
 
     Returns:
         `stamp` describes the measurement. `rows` are the rows of the result file, and `text` is the
@@ -309,18 +334,19 @@ def result_of(
     places = {**places, "OUT": str(out)}
 
     def make(work: "Work") -> None:
-        stamp = run(table, command, places, work.state, say, threads=threads)
+        stamp = run(table, command, places, work.state, say, shared=shared)
         result = {"stamp": stamp, **read_result(table, command, out)}
         text = json.dumps(result, ensure_ascii=False)
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, NAMES.get(name, name))
         write_text(work.folder / "result.json", text)
 
-    made_of = {"command": command, "version": __version__, "files": hashes_of(command, places)}
+    made_of: dict[str, Any] = {"command": command, "version": __version__}
+    made_of |= {"files": hashes_of(command, places)}
+    if table.columns:  # what is taken from the run, and stands beside it
+        rows = [asdict(row) for row in table.rows if row.command == command]
+        made_of |= {"columns": table.columns, "held_out": table.held_out, "rows": rows}
     folder = kept("row", made_of, make, out.parent / "rows", name=out.name)
-    if table.columns:  # nothing else reads the weights and embeddings of a paper's table
-        for name in ("backbones", "cache"):
-            shutil.rmtree(out.parent / name, ignore_errors=True)
     return dict(read_json(folder / "result.json"))
 
 
@@ -346,7 +372,7 @@ def run(
     state: Path,
     say: Say,
     *,
-    threads: int | None,
+    shared: Shared | None,
 ) -> dict[str, Any]:
     """Run a command, or continue an interrupted one; return the stamp of its result.
 
@@ -359,14 +385,21 @@ def run(
     from report.run_folder import provenance
 
     out, commit = Path(places["OUT"]), commit_of_code()
-    if state.is_file():
+    limit = re.search(r"--threads (\d+)", command)
+    threads = int(limit[1]) if limit else shared.threads if shared else torch.get_num_threads()
+    machine = provenance()["machine"]
+    key = out.with_suffix(".key")  # which command, on which files, the folder is of
+    if state.is_file() and key.is_file() and key.read_text() == state.name:
         notes = read_json(state)
     else:
-        shutil.rmtree(out, ignore_errors=True)  # of another command
-        out.mkdir(parents=True)
-        notes = {"commit": commit, "seconds": 0.0}
+        # A folder without a key is a run that another table's command has made for its use.
+        if key.is_file():
+            shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True, exist_ok=True)
+        notes = {"commit": commit, "threads": threads, "machine": machine, "seconds": 0.0}
+        write_text(key, state.name)
         write_text(state, json.dumps(notes))
-    log = None if threads is None else out.with_suffix(".log")
+    log = out.with_suffix(".log") if shared else None
     if log:
         say(f"running    {table.name}: output in {log}")
     started = time.perf_counter()
@@ -374,7 +407,9 @@ def run(
         for part in parts_of(command):
             if not log:
                 say(f"\n{table.name}: {part}")
-            code = execute(words_of(part, places), threads, log)
+            if shared and shared.interrupted.is_set():
+                raise KeyboardInterrupt
+            code = execute(words_of(part, places), shared.threads if shared else None, log)
             if code == 130:
                 raise KeyboardInterrupt
             if code:
@@ -383,13 +418,12 @@ def run(
     finally:  # also after an interruption: the next call continues
         notes["seconds"] += time.perf_counter() - started
         write_text(state, json.dumps(notes))
-    first = notes["commit"]
-    limit = re.search(r"--threads (\d+)", command)
+    now = {"commit": commit, "machine": machine, "threads": threads}
+    # After an interruption it may have been continued elsewhere.
+    same = {name: x if x == notes[name] else f"{notes[name]}..{x}" for name, x in now.items()}
     return {
         "version": __version__,
-        "commit": commit if commit == first else f"{first}..{commit}",
-        "machine": provenance()["machine"],
-        "threads": int(limit[1]) if limit else threads or torch.get_num_threads(),
+        **same,
         "seconds": round(notes["seconds"], 1),  # of the command, for rows without a time
     }
 

@@ -206,6 +206,7 @@ def _train_trial(
         state_path=work.state if live else None,
         best_from=first,
     )
+    trainer.started = started
     rate = f"trial, rate {shown_value(config.backbone_learning_rate)}" if live else "trial"
     trainer.run(resume, rate)
     if is_main():
@@ -213,7 +214,7 @@ def _train_trial(
         for task, head in trainer.heads.items():
             logits = trainer.logits_of_unseen(task)["dev"]
             np.save(work.folder / SOFT.format(task), soft_of(head, logits))
-        result = {"scores": scores, "seconds": time.perf_counter() - started}
+        result = {"scores": scores, "seconds": trainer.seconds}
         write_text(work.folder / SCORES, json.dumps(result) + "\n")
 
 

@@ -72,7 +72,7 @@ SPEED_ROWS = 128  # enough to measure speed, few enough to take little time
 # Steps between two saved states, each of the encoder, its moments and the best encoder so far:
 # epochs of few labels are shorter than writing one takes.
 SAVE_STEPS = 100
-SAVED = ("step", "history", "best_score", "best_state", "kept_step", "before")
+SAVED = ("step", "history", "best_score", "best_state", "kept_step", "before", "seconds")
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,12 @@ def fit_heads(
     trainer = HeadTrainer(
         encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
     )
+    trainer.started = started
     trainer.run(resume, "joint" if joint else "head")
     applied: Any = None
     if is_main():
         logits = {task: trainer.logits_of_unseen(task) for task in trainer.heads}
-        seconds = time.perf_counter() - started
-        applied = logits, seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
+        applied = logits, trainer.seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
     logits, seconds, speeds = main_decides(applied)
     return [
         FittedHead(
@@ -268,6 +268,7 @@ class HeadTrainer:
         self.schedule = LambdaLR(self.optimizer, lambda step: factors[step])
 
         self.step = self.saved_step = 0
+        self.started = time.perf_counter()
         self.history: dict[str, list[dict[str, Any]]] = {task: [] for task in self.heads}
         if best_from is None and joint is None and epoch is None:
             best_from = first_end([end for end, _ in self.checks], config.least_steps)
@@ -290,6 +291,15 @@ class HeadTrainer:
         if classifier is not None:
             load_classifier(head, classifier)
         return head.to(self.encoder.device)
+
+    @property
+    def seconds(self) -> float:
+        """The time since `started`; of a resumed training, with the time before."""
+        return time.perf_counter() - self.started
+
+    @seconds.setter
+    def seconds(self, taken: float) -> None:
+        self.started = time.perf_counter() - taken
 
     def run(self, resume: bool = False, label: str = "head") -> None:
         """Train to the end; leave the state of the best dev epoch in place, or the last one."""

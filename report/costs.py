@@ -167,7 +167,10 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
     from heads.maxsim import compared, token_states
     from minbert.flops import encoder_flops, linear_flops
 
-    if head.features.alone:
+    if head.reader == "bi":  # each text by itself, with the checkpoint's default prompt
+        singles = [(text,) for texts in examples for text in texts]
+        lengths = head.features.tokenize(head.encoder, singles).lengths
+    elif head.features.alone:
         lengths = head.encoder.tokenize([text for texts in examples for text in texts]).lengths
     else:
         lengths = head.features.tokenize(head.encoder, examples).lengths
@@ -211,7 +214,8 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     try:
         costs = read_json(run / COSTS)
         lines = cost_lines(costs)
-        known = {cell.name for cell in best} <= {cell["cell"] for cell in costs["cells"]}
+        measured = {(cell["cell"], cell["key"]) for cell in costs["cells"]}
+        known = {(cell.name, cell.key) for cell in best} <= measured
     except (OSError, ValueError, KeyError, TypeError):
         known = False  # no costs, or none that a page can show
     if not known:
@@ -239,7 +243,7 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
     Returns:
         machine: its name, cores, device, precision of the products, threads, and the load average
             of the minute before (or None), since other programs slow the measured work.
-        cells: one per task and encoder, with its name, its task, and its cost (`cost_of`).
+        cells: one per task and encoder, with its name, key and task, and its cost (`cost_of`).
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
 
     Raises:
@@ -264,7 +268,8 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
         for cell in best:
             head = load_head(folder.head_path(cell.name), device)
             cost = cost_of(head, texts[cell.task], budget)
-            cells.append({"cell": cell.name, "task": cell.task, "cost": cost})
+            names = {"cell": cell.name, "key": cell.key, "task": cell.task}
+            cells.append({**names, "cost": cost})
             bar.update()
     return {
         "run": str(run),

@@ -145,6 +145,9 @@ def test_others_are_what_the_cores_did_and_this_process_did_not(tmp_path, monkey
     assert quiet.is_quiet(others.cores()) and others.cores() == pytest.approx(0.005)
     own[0] = 30.0  # counts that do not quite fit
     assert others.cores() == 0
+    brief = quiet.Others()
+    clock[0] += 0.02  # two cores can do no more than the counts' rounding
+    assert brief.cores() is None
 
 
 @pytest.mark.parametrize("case", ["no file", "zeros", "no affinity"])

@@ -18,8 +18,9 @@ from data.tasks import read_task
 from heads.config import READERS
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
+from minbert.prompts import Prompts
 from report.__main__ import main
-from report.costs import cost_lines, cost_of, measured_on
+from report.costs import add_costs, cost_lines, cost_of, measured_on
 from report.finished import FinishedRun
 from report.run_folder import COSTS
 
@@ -74,6 +75,10 @@ def test_operations_and_tokens_are_those_of_the_examples(kind, toy_grid, toy_dat
     assert cost["flops"] == pytest.approx(flops / len(pairs) + linear_flops(head.head))
     assert cost["tokens"] == pytest.approx(sum(lengths) / len(pairs))
     assert (cost["texts_per_second"] is None) == (kind == "cross")
+    # A bi-encoder reads the checkpoint's default prompt before every text.
+    head.encoder.prompts = Prompts({"long": "one two three "}, "long")
+    longer = cost_of(head, pairs, 0.01)["tokens"] - cost["tokens"]
+    assert longer > 5 if kind == "bi" else longer == 0
 
 
 def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsys):
@@ -94,8 +99,18 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsy
         best = max(rivals, key=lambda rival: rival["metrics"][metric])
         assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
     assert numbers["break_even"].keys() == {"para", "sts"} and numbers["budget"] == 0.05
+    assert {cell["key"] for cell in cells} <= {result["key"] for result in results(toy_grid)}
     known = {"device": "cpu", "precision": "float32", "threads": torch.get_num_threads()}
     assert known.items() <= numbers["machine"].items()
+    # They are kept as long as they are of these heads.
+    said = []
+    for kept in (True, False):
+        if not kept:
+            cells[0]["key"] = "of an earlier head"
+            (toy_grid / COSTS).write_text(json.dumps(numbers))
+        add_costs(toy_grid, 0.2, "cpu", said.append)
+        assert ("Cost details: " in "".join(said)) != kept
+    numbers = json.loads((toy_grid / COSTS).read_text())
     # And the page shows them.
     assert main(["html", str(toy_grid)]) == 0
     page = (toy_grid / "report.html").read_text()

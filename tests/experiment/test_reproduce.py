@@ -5,8 +5,11 @@ import json
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fnmatch import fnmatch
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -138,6 +141,8 @@ def test_the_speed_page_states_no_disturbed_speed(monkeypatch):
     assert lines[0] == ["100.0 pairs", "1.00", "50%"]
     assert lines[1] == lines[2] == ["disturbed", "-", "-"]
     assert lines[3] == ["100.0 pairs", "-", "50%"]  # the ratio is to ours
+    with pytest.raises(LookupError, match="speeds has no figures of gone"):
+        pages.speed([], [["a"], ["gone"]], "speeds")
 
 
 def test_differences_are_shown_by_encoder_and_in_either_order(tmp_path, monkeypatch):
@@ -338,7 +343,7 @@ def test_jobs_run_side_by_side(project, capsys, monkeypatch):
         return EXECUTE(words, threads, log)
 
     monkeypatch.setattr(reproduce, "execute", execute)
-    monkeypatch.setattr(reproduce.os, "cpu_count", lambda: 6)
+    monkeypatch.setattr(reproduce, "cores", lambda: 6)
     assert reproduce.main(["--jobs", "2"]) == 2
     assert len(rows_of(folder, "pair")) == len(rows_of(folder, "writers")) == 2
     assert {row["threads"] for row in rows_of(folder, "pair")} == {"3"}
@@ -379,6 +384,94 @@ def test_jobs_can_be_interrupted(project, monkeypatch):
     monkeypatch.setattr(reproduce, "execute", execute)
     assert reproduce.main(["--jobs", "2"]) == 130
     assert len(executed) < 9 and not (folder / "results").exists()
+
+
+def test_a_command_that_waited_for_an_interrupted_one_does_not_begin(project, monkeypatch):
+    rows = tuple(Row(f"python {number}.py $RUNS/shared/1") for number in range(3))
+    project(*(Table(f"t{number}", (row,)) for number, row in enumerate(rows)))
+    (reproduce.RUNS / "shared").mkdir(parents=True)
+    executed, holds = [], threading.Event()
+
+    def execute(words, threads=None, log=None):
+        executed.append(words)
+        holds.set()
+        interrupted.wait(10)
+        return 130
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *args):
+            future = super().submit(*args)
+            holds.wait(10)  # Ctrl-C comes when one command runs and the others wait for it
+            future.result = interrupt
+            return future
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    interrupted = threading.Event()
+    monkeypatch.setattr(reproduce, "execute", execute)
+    monkeypatch.setattr(reproduce, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(reproduce, "Event", lambda: interrupted)
+    assert reproduce.main(["--jobs", "3"]) == 130
+    assert len(executed) == 1
+
+
+def test_a_folder_is_emptied_for_another_command_and_kept_for_another_tables(project, monkeypatch):
+    codes = iter([130, 0, 0, 0])
+    seen = []
+
+    def execute(words, threads=None, log=None):
+        out = Path(words[words.index("--csv") + 1]).parent
+        seen.append(sorted(path.name for path in out.iterdir()))
+        (out / words[1]).touch()
+        (out / "result.csv").write_text("a\n1\n")
+        return next(codes)
+
+    monkeypatch.setattr(reproduce, "execute", execute)
+    a, b = (Table("t", (Row(f"python {name}.py"),)) for name in "ab")
+    folder = project(a)
+    (reproduce.RUNS / "t" / "1").mkdir(parents=True)
+    (reproduce.RUNS / "t" / "1" / "made for another table").touch()
+    assert reproduce.main([]) == 130
+    project(b)
+    assert reproduce.main([]) == 0
+    (folder / "results" / "t.csv").unlink()
+    project(a)  # its interrupted run is gone
+    assert reproduce.main([]) == 0
+    assert seen == [["made for another table"], [], []]
+
+
+def test_the_record_of_a_continued_command_names_both_ways(project, monkeypatch):
+    codes = iter([130, 0])
+
+    def execute(words, threads=None, log=None):
+        Path(words[words.index("--csv") + 1]).write_text("a\n1\n")
+        return next(codes)
+
+    monkeypatch.setattr(reproduce, "execute", execute)
+    monkeypatch.setattr(reproduce, "cores", lambda: 10)
+    folder = project(Table("t", (Row("python a.py"),)))
+    assert reproduce.main(["--jobs", "2"]) == 130
+    assert reproduce.main(["--jobs", "5"]) == 0
+    (row,) = rows_of(folder, "t")
+    assert row["threads"] == "5..2" and ".." not in row["machine"]
+
+
+def test_weights_of_a_papers_table_stay_until_it_is_made(project, command, toy_data, monkeypatch):
+    words = f"{command} --task sts --encoder bi --no-baseline"
+    rows = tuple(Row(f"{words} --seed {seed}", str(seed)) for seed in (1, 2))
+    project(Table("paper", rows, columns=("best",)))
+    weights = reproduce.RUNS / "paper" / "backbones" / "of-both"
+    there = []
+
+    def execute(words, threads=None, log=None):
+        there.append(weights.exists())
+        weights.mkdir(parents=True, exist_ok=True)
+        return in_this_process(words)
+
+    monkeypatch.setattr(reproduce, "execute", execute)
+    assert reproduce.main(["--data", str(toy_data)]) == 0
+    assert there == [False, True] and not weights.parent.exists()
 
 
 def test_commands_are_run_by_this_python_in_the_projects_folder():

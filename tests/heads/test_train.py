@@ -1,6 +1,8 @@
 """A head is fitted: it learns, its encoder stays frozen or is tuned, its best epoch is kept."""
 
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -196,6 +198,8 @@ def test_a_killed_training_resumes_to_the_same_numbers(
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(HeadTrainer, "_train_step", killed)
+        slow = SimpleNamespace(perf_counter=count(0, 100).__next__)  # 100 s between two calls
+        patched.setattr(train, "time", slow)
         fitted(state_path=state)
     torch.manual_seed(7)
     steps = []
@@ -209,6 +213,7 @@ def test_a_killed_training_resumes_to_the_same_numbers(
         assert resumed.history == undisturbed.history
         np.testing.assert_equal(resumed.predictions, undisturbed.predictions)
         np.testing.assert_equal(resumed.before, undisturbed.before)
+        assert resumed.seconds > 100 > undisturbed.seconds
     assert state.is_file()  # until the results are safe
 
 
