@@ -144,8 +144,9 @@ def quietness(figures: Sequence[Figure]) -> str:
         )
     if any(figure.others is None for figure in figures):
         unknown = sum(figure.others is None for figure in figures)
-        reason = "their rounds are too short" if unknown < len(figures) else "it does not say"
-        return f"Whether this system disturbed {unknown} of them is not known: {reason}."
+        short = unknown < len(figures)
+        reason = "their rounds are too short" if short else "this system does not say"
+        return f"Whether other programs disturbed {unknown} of them is not known: {reason}."
     return f"All are quiet: other programs took at most {QUIET} cores."
 
 

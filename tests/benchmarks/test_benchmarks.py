@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,10 @@ def test_where_the_system_does_not_say_nothing_is_repeated(ticks):
     (ours,) = figures = engine.measure(engine.Work("w", "things", [1] * 3, [side]), CPU)
     assert calls == [0, 1, 2] and ours.others is None and not ours.disturbed
     assert "not known" in run.quietness(figures)
+    assert "programs disturbed 1 of them" in run.quietness(figures)
+    assert run.quietness(figures).endswith(": this system does not say.")
+    timed = replace(ours, others=0.0)
+    assert run.quietness([timed, ours]).endswith(": their rounds are too short.")
 
 
 CORES = """cpu  900 0 0 900 0 0 0 0 0 0
