@@ -230,7 +230,7 @@ SYSTEMS = {
     "mini": ("bundled-mini", "none"),
     "mini + unsup": ("bundled-mini", "unsup"),
     "mini + sup": ("bundled-mini", "sup"),
-    "mini, tuned": ("bundled-tuned", "none"),
+    "mini, tuned": ("curves-bundled-tuned", "none"),
     "mini-sts": ("bundled-mini-sts", "none"),
 }
 
@@ -246,7 +246,8 @@ def _score(system: str, title: str, beside: list[Line]) -> str:
         cells = those(beside, backbone=backbone, pretrain=pretrain, split="test")
     else:
         encoder = "cross" if reader == "cross" else "bi"
-        cells = those(scored(run), pretrain=pretrain, task=task, encoder=encoder)
+        keys = {"task": task, "encoder": encoder, "train_rows": "all"}
+        cells = those(scored(run), pretrain=pretrain, **keys)
     bare = reader in ("[CLS]", "cosine")
     return spread(cells, "cosine_spearman" if bare else main_metric(task))
 
