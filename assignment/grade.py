@@ -1,6 +1,5 @@
 """`python -m assignment grade`: marks of one submission or of a class, written down."""
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from data.examples import DataError
 from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import write_text
+from runtime.machine import cores
 from runtime.options import option, parse
 from runtime.progress import progress
 from runtime.streams import printable
@@ -145,7 +145,7 @@ def grade(options: GradeOptions) -> int:
             write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
-            jobs = options.jobs or len(os.sched_getaffinity(0))
+            jobs = options.jobs or cores()
             graded = grade_class(members, exam, jobs, work)
             for member, mark in zip(members, graded, strict=True):
                 marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)

@@ -8,6 +8,8 @@ import os
 import time
 from pathlib import Path
 
+from runtime.machine import cores
+
 # Cores that other programs may use in a quiet round, on average.
 QUIET = 0.1
 # Possible error of the counts in seconds: the system counts in hundredths of a second.
@@ -30,7 +32,7 @@ class Others:
         if taken is None or self.taken is None:
             return None
         seconds = max(time.perf_counter() - self.began, 1e-9)
-        if ROUNDING / seconds > len(os.sched_getaffinity(0)) - QUIET:
+        if ROUNDING / seconds > cores() - QUIET:
             return None
         return max(0.0, taken - self.taken - ROUNDING) / seconds
 

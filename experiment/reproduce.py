@@ -31,6 +31,7 @@ from minbert import __version__
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
 from runtime.files import digest, file_digest, link, read_json, write_text
+from runtime.machine import cores
 from runtime.options import option, parse
 from runtime.streams import Say
 
@@ -208,11 +209,6 @@ def run_side_by_side(
     finally:
         pool.shutdown(cancel_futures=True)
     return faults
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_of(table: Table, number: int) -> set[str]:

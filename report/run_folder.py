@@ -1,7 +1,6 @@
 """The run folder: config, results, curves and predictions; files appear whole or not at all."""
 
 import json
-import os
 import platform
 import subprocess
 import zipfile
@@ -19,6 +18,7 @@ from data.tasks import Task
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns, phenomena_rows
 from runtime.files import alone_in, fault_of_sealed, link, read_json, sweep, whole_file, write_text
+from runtime.machine import cores
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
@@ -292,6 +292,6 @@ def provenance() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": f"{platform.machine()}, {cores()} cores, {platform.system()}",
         "commit": commit,
     }

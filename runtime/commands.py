@@ -18,6 +18,7 @@ from types import FrameType
 
 from runtime.errors import MachineError, UserError
 from runtime.files import ADVICE as ADVICE_OF
+from runtime.machine import cores
 from runtime.options import did_you_mean
 from runtime.streams import fault_of_output, printable, ready_streams
 from runtime.torchrun import rank
@@ -106,7 +107,7 @@ def check_space() -> None:
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    needed = LIBRARIES + PER_CORE * len(os.sched_getaffinity(0))
+    needed = LIBRARIES + PER_CORE * cores()
     if limit != resource.RLIM_INFINITY and limit < needed * 1024:
         raise MachineError(
             f"not enough memory: ulimit -v is {limit // 1024}, and the libraries need {needed} on "
