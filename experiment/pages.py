@@ -230,7 +230,7 @@ SYSTEMS = {
     "mini": ("bundled-mini", "none"),
     "mini + unsup": ("bundled-mini", "unsup"),
     "mini + sup": ("bundled-mini", "sup"),
-    "mini, tuned": ("curves-bundled-tuned", "none"),
+    "mini, tuned": ("bundled-tuned", "none"),
     "mini-sts": ("bundled-mini-sts", "none"),
 }
 
