@@ -114,9 +114,12 @@ def read_pairs(
         train, dev, test = split_by_texts(parts[0], record, seed, paths[0])
     else:
         train, dev, test = [*parts, []][:3]
+    places = [*paths, paths[0], paths[0]][:3]
+    for name, path, part in zip(SPLITS, places, (train, dev, test), strict=True):
+        _check_part(name, path, part, record, len(parts) == 1)
+    if record.label_kind == "score":
+        record = _on_scale_of(train, record)
     splits = Splits(train, dev, test, record)
-    for name, path in zip(SPLITS, [*paths, paths[0], paths[0]][:3], strict=True):
-        _check_part(name, path, getattr(splits, name), record, len(parts) == 1)
     return OwnData(splits, record, _in_words(files, splits, record))
 
 
@@ -252,9 +255,7 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         if not numeric:
             raise _no_scores(first, where, counts, shown)
         _check_scales(files)
-        values = [label_value(label) for file in files for label in file.spelled]
-        ends = [value for value in values if isinstance(value, float)]
-        lowest, largest = float(floor(min(ends))), float(ceil(max(ends)))
+        lowest, largest = 0.0, 1.0  # until the training part is known
     elif kind == "paraphrase":
         words = _no_and_yes(where, counts, shown, numeric and bool(named))
         lowest, largest = 0.0, 1.0
@@ -292,6 +293,17 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         return float(numbers[_shown(value)]) if numbers else float(value)
 
     return record, label_of
+
+
+def _on_scale_of(train: Sequence[SentencePair], record: Task) -> Task:
+    """Return a record with the scale of the labels of the training pairs.
+
+    Heads are trained on this scale, so rows that are scored later must not decide it.
+    """
+    labels = [pair.label for pair in train if pair.label is not None]
+    lowest, largest = float(floor(min(labels))), float(ceil(max(labels)))
+    about = _about("similarity", lowest, largest, ())
+    return replace(record, about=about, lowest=lowest, largest=largest)
 
 
 def _about(kind: str, lowest: float, largest: float, words: Sequence[str]) -> str:

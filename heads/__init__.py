@@ -16,7 +16,7 @@ def load(run: str | PathLike[str], cell: str | None = None, device: str = "auto"
 
     Args:
         run: the run folder.
-        cell: the name of a cell, or of a task: its best cell on dev. None: the run's only task.
+        cell: the name of a cell, or of a task: its best cell. None: the run's only task.
         device: `auto`, `cpu` or `cuda`.
 
     Raises:

@@ -27,8 +27,8 @@ examples:
 # Options of several commands.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
 CELL: Any = {
-    "help": "name of a cell, as in RUN/heads/, or of a task, for its best cell on dev "
-    "(not needed if the run has one task)",
+    "help": "name of a cell, as in RUN/heads/, or of a task, for its best cell on "
+    "the part of train that chose its epochs (not needed if the run has one task)",
     "metavar": "NAME",
 }
 
@@ -197,7 +197,7 @@ def export_command(words: Sequence[str]) -> None:
 which SentenceTransformer(DIR) loads with equal embeddings. The folder of a cross-encoder
 trained with --features cls is loaded by CrossEncoder(DIR) and
 AutoModelForSequenceClassification, with equal scores. A model card has data, scores, the
-run's command, and a program that predicts. The default is the best exportable cell on dev.
+run's command, and a program that predicts. The default is the best cell that has the form.
 
 --onnx writes encoder and head of a bi- or cross-encoder as one graph for ONNX Runtime.
 Inputs are int64, with any number of rows and any length: input_ids and attention_mask
@@ -230,7 +230,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
 
     cell = find_cell(options.run, options.cell, why_not)
     if cell.name != options.cell:
-        print(f"cell {cell.name}, the best on dev that has this form", file=sys.stderr)
+        print(f"cell {cell.name}, the best that has this form", file=sys.stderr)
     check_outputs([options.onnx, options.out], cell.files)
     # Weights are copied and a graph is traced, which needs no GPU.
     head = load_head(cell.path, "cpu")

@@ -243,9 +243,19 @@ class FinishedCell:
         score = self.scores[0]["metrics"][TASKS[self.task].main_metric]
         return float("-inf") if score is None else float(score)
 
+    @property
+    def train_score(self) -> tuple[int, float] | None:
+        """The labels, and the score on the part of train that chose the epochs; None without."""
+        score = self.scores[0].get("choice", {}).get("score")
+        return None if score is None else (self.scores[0].get("labels") or 0, float(score))
+
 
 def finished_cells(run: Path) -> list[FinishedCell]:
-    """Return the cells of a run whose heads exist, task by task, the best on dev first.
+    """Return the cells of a run whose heads exist, task by task, the best first.
+
+    The best has the most labels, and then the best score on the part of train that chose its
+    epochs: dev, on which thresholds may be chosen and measured later, decides nothing. If a cell of
+    the task has no such score, the best is that on dev.
 
     Raises:
         DataError: no run folder, damaged or edited results, or no finished cell.
@@ -277,8 +287,15 @@ def finished_cells(run: Path) -> list[FinishedCell]:
         cells.append(FinishedCell(head_path, tuple(entries)))
     if not cells:
         raise DataError(f"{run}: no finished cell in its heads/; {_again(run)}")
-    order = list(TASKS)
-    return sorted(cells, key=lambda cell: (order.index(cell.task), -cell.dev_score))
+    ordered: list[FinishedCell] = []
+    for task in TASKS:
+        of_task = [cell for cell in cells if cell.task == task]
+        by_dev = any(cell.train_score is None for cell in of_task)
+        scores = [(0, cell.dev_score) if by_dev else cell.train_score for cell in of_task]
+        # The first of equals.
+        best_first = sorted(range(len(of_task)), key=lambda at: scores[at] or (0, 0), reverse=True)
+        ordered += [of_task[at] for at in best_first]
+    return ordered
 
 
 def _results(path: Path) -> list[dict[str, Any]]:
@@ -297,7 +314,7 @@ def _results(path: Path) -> list[dict[str, Any]]:
 def find_cell(
     run: Path, wanted: str | None, why_not: Callable[[Path], str] = lambda path: ""
 ) -> FinishedCell:
-    """Return a cell by its name, or the best one on dev, of a task if that is named.
+    """Return a cell by its name, or the best one (`finished_cells`), of a task if that is named.
 
     Args:
         run: the run folder.

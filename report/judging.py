@@ -15,6 +15,7 @@ import numpy as np
 
 from baselines.words import FUNCTION_WORDS, jaccard
 from data.examples import Example
+from data.overlap import normalise
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, Interval
@@ -105,8 +106,8 @@ class Judged:
     def family(self, versus: Comparison) -> str:
         """Return the family of a comparison; "" if it is tested without correction.
 
-        With two readers, the comparison of their best systems is tested without correction. With
-        three readers there are three such comparisons, which belong to the second family. The
+        With two readers, the comparison of their best systems is tested without correction, unless
+        they were chosen on the rows that are scored. With three readers there are three such comparisons, which belong to the second family. The
         families are: the effects of contrastive stages on the bi-encoder's heads, a question fixed
         in advance; all other comparisons in a task's main metric; those in all other metrics, which
         repeat the same questions; those of similarities without a head; those with word overlap.
@@ -118,7 +119,7 @@ class Judged:
         pair = {versus.a, versus.b}
         if OVERLAP in pair:
             return FLOOR
-        if pair == set(self.question.best.values()):
+        if pair == set(self.question.best.values()) and self.question.chosen_on != self.split:
             return ""
         return CHANGED if pair in map(set, self.question.changes) else MAIN
 
@@ -248,8 +249,9 @@ def overlap_calls(
     """Return the predictions of word overlap for N pairs, (N,): the Jaccard index of content words.
 
     As a similarity it needs no training. For binary labels, pairs at or above a threshold are
-    positive; the threshold has the best accuracy on the training pairs. None for single texts, for
-    several classes, and for binary labels without labelled training pairs.
+    positive; the threshold has the best accuracy on the training pairs that share no text with
+    `examples`. None for single texts, for several classes, and for binary labels without such
+    training pairs that have labels.
     """
 
     def shares(pairs: Sequence[Example]) -> np.ndarray:
@@ -261,6 +263,8 @@ def overlap_calls(
         return None
     if kind == "score":
         return shares(examples)
+    texts = {normalise(text) for pair in examples for text in pair.texts}
+    train = [pair for pair in train if texts.isdisjoint(map(normalise, pair.texts))]
     if not is_labelled(train):
         return None
     threshold = best_threshold(shares(train), labels_of(train), "accuracy")

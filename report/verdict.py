@@ -318,13 +318,14 @@ def _basis(asked: Sequence[Judged]) -> str:
         sentences.append(f"The best system of each type was selected on {where}.")
 
     duels = [place for place in asked if len(place.question.best) == 2]
-    if duels and chosen:
-        names = " vs. ".join(READERS[reader] for reader in duels[0].question.best)
+    unadjusted = [place for place in duels if place.question.chosen_on != place.split]
+    if unadjusted and chosen:
+        names = " vs. ".join(READERS[reader] for reader in unadjusted[0].question.best)
         sentences.append(
             f"The {names} test is unadjusted; all other p-values and confidence intervals are "
             f"Holm-corrected (alpha = {SIGNIFICANT})."
         )
-    elif duels:
+    elif unadjusted:
         sentences.append(f'"Significant" means p < {SIGNIFICANT}.')
     elif any(place.comparisons for place in asked):
         sentences.append(

@@ -39,7 +39,7 @@ def open_cross_encoder(
     """Return the cross-encoder, or late interaction, of a run folder or of one file in its heads/.
 
     Args:
-        run: for a folder, the best head on dev is used, and its name is printed on stderr.
+        run: for a folder, the best head is used, and its name is printed on stderr.
         device, precision: as `load_head` takes them.
         cell: the name of a cell of the run, or of a task.
 

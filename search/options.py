@@ -43,7 +43,7 @@ THREADS: Any = {"help": "CPU threads; 0: the default of PyTorch", "least": 0, "m
 
 INT8 = {"--precision int8": "leave it out"}
 CELL: Any = {
-    "help": "head of --rerank: name of a cell, or of a task for its best cell on dev",
+    "help": "head of --rerank: name of a cell, or of a task for its best cell",
     "metavar": "NAME",
 }
 

@@ -68,6 +68,19 @@ def test_more_numbers_are_similarity_on_their_own_scale(tmp_path, labels, scale)
     assert found == {float(label.replace(",", ".")) for label in labels}
 
 
+def test_the_scale_is_that_of_the_training_rows(tmp_path):
+    """Heads are trained on it: a label that is scored later does not change it."""
+    own = read_pairs([table(tmp_path / "t.tsv", cycle("0", "2", "4"))])
+    line = next(row.id for row in own.splits.test if row.label == 4)
+    lines = (tmp_path / "t.tsv").read_text().splitlines()
+    lines[int(line) - 1] = lines[int(line) - 1].rpartition("\t")[0] + "\t9"
+    (tmp_path / "other.tsv").write_text("\n".join(lines) + "\n")
+    other = read_pairs([str(tmp_path / "other.tsv")])
+    assert max(row.label for row in other.splits.test) == 9
+    assert [row.texts for row in other.splits.train] == [row.texts for row in own.splits.train]
+    assert other.task == own.task and other.task.largest == 4
+
+
 @pytest.mark.parametrize(
     ("labels", "words"),
     [

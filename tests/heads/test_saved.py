@@ -1,5 +1,6 @@
 """A saved head, opened again, gives the logits that it gave when it was trained."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from safetensors.torch import save_file
 
 from data.tasks import Splits
 from heads.config import HeadConfig
-from heads.saved import load_head, read_head, save_head
+from heads.saved import find_cell, finished_cells, load_head, read_head, save_head
 from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
 from runtime.errors import UserError
@@ -92,3 +93,28 @@ def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_en
     (tmp_path / "config.json").write_text('{"options": {}}')  # as of 1.0: no run goes on in it
     with pytest.raises(CheckpointError, match="train anew with another --run-dir"):
         load_head(path.parent / "h.safetensors", "cpu", "float32")
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        # Most labels, then the score on the part of train: dev scores say the opposite.
+        ([(1000, 0.7), (1000, 0.8), (250, 0.9)], ["b", "a", "c"]),
+        # A cell that chose nothing has no such score: dev decides.
+        ([(1000, 0.7), (1000, None), (250, 0.9)], ["a", "b", "c"]),
+    ],
+)
+def test_the_best_cell_is_not_chosen_by_the_rows_that_are_scored(tmp_path, choices, expected):
+    entries = []
+    for name, dev, (labels, score) in zip("abc", (0.6, 0.5, 0.4), choices, strict=True):
+        choice = {} if score is None else {"choice": {"score": score}}
+        entries.append(
+            {"task": "sts", "split": "dev", "n": 9, "key": name, "metrics": {"pearson": dev}}
+            | {"labels": labels, **choice}
+        )
+        path = tmp_path / "heads" / f"{name}.safetensors"
+        path.parent.mkdir(exist_ok=True)
+        save_file({"weight": torch.zeros(1)}, path, {"key": name})
+    (tmp_path / "results.json").write_text(json.dumps(entries))
+    assert [cell.name for cell in finished_cells(tmp_path)] == expected
+    assert find_cell(tmp_path, "sts").name == expected[0]

@@ -125,6 +125,16 @@ def test_the_best_are_chosen_on_dev_and_the_question_is_about_test():
     assert all(v.p_holm is not None for v in judged["dev"].comparisons)  # which chose them
 
 
+def test_the_best_of_the_scored_rows_are_compared_with_correction():
+    noises = {("none", "cross", "frozen"): GOOD, ("none", "bi", "frozen"): GOOD}
+    _, judged = judged_cells(noises | {("sup", "bi", "frozen"): BAD}, ("dev",))
+    assert judged["dev"].question.chosen_on == "dev"
+    final = [v for v in judged["dev"].comparisons if v.metric == "pearson"]
+    changed = [v for v in final if (v.a, v.b) in judged["dev"].question.changes]
+    others = [v for v in final if v not in changed]
+    assert [v.p_holm for v in others] == holm([v.p for v in others]) and len(others) == 2
+
+
 def test_three_readers_are_adjusted_together_and_without_test_labels_dev_is_asked():
     noises = {("none", reader, "frozen"): GOOD for reader in ("cross", "bi", "late")}
     _, judged = judged_cells(noises, ("dev",), seeds=(1, 2), task="para")
@@ -202,8 +212,16 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
     train = [SentencePair(f"t{i}", a, b, float(share > 0.5)) for i, (a, b), share in zip(
         range(6), texts[:6], SHARES, strict=True)]  # fmt: skip
     assert overlap_calls("sts", train, []).tolist() == SHARES
-    assert overlap_calls("para", train, train).tolist() == [float(s > 0.5) for s in SHARES]
-    assert overlap_calls("para", train, []) is overlap_calls("sst", train, train) is None
+    scored = [replace(p, text_a=f"{p.text_a} kite", text_b=f"{p.text_b} kite") for p in train]
+    shares = overlap_calls("sts", scored, train)
+    assert overlap_calls("para", scored, train).tolist() == (shares == 1).astype(float).tolist()
+    # Training pairs with a text that is scored do not choose the threshold: these are all wrong.
+    wrong = [replace(pair, label=1 - pair.label) for pair in scored] * 3
+    assert (
+        overlap_calls("para", scored, train + wrong) == overlap_calls("para", scored, train)
+    ).all()
+    assert overlap_calls("para", train, train) is overlap_calls("para", train, []) is None
+    assert overlap_calls("sst", train, train) is None
     folder, cells = RunFolder(tmp_path), []
     for reader in ("bi", "late", "cross"):
         own = para_cell(encoder=reader, split="test", n=60)
