@@ -282,12 +282,16 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
     for path in trained_on:
         note_file(path, seen)
     if not name.startswith(RANDOM):
-        _note_stages(find_checkpoint(name), seen)
+        note_stages(find_checkpoint(name), seen)
     return seen
 
 
-def _note_stages(folder: Path, seen: Seen) -> None:
-    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from."""
+def note_stages(folder: Path, seen: Seen) -> None:
+    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from.
+
+    Raises:
+        CheckpointError: its notes are damaged.
+    """
     notes = folder / "training.json"
     noted = read_object(notes, CheckpointError) if notes.is_file() else {}
     paths: dict[str, Path] = {}
@@ -308,4 +312,4 @@ def _note_stages(folder: Path, seen: Seen) -> None:
     if "selected_by" in paths:
         seen.add_examples(selection_pairs(paths["selected_by"]))
     if "trained_on" in noted and "backbone" in paths:
-        _note_stages(paths["backbone"], seen)
+        note_stages(paths["backbone"], seen)

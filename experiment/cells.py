@@ -237,6 +237,7 @@ def scored(
             sentences_per_second=fitted.sentences_per_second,
             steps=fitted.steps,
             choice=asdict(chosen.choice) if chosen else {},
+            select=opened.settings.select,
             cls_cosine=_cosine_at_cls(features, inputs, labels),
             **scores,
         )

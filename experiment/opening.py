@@ -22,6 +22,7 @@ from data.overlap import Seen
 from data.pairs import read_pairs
 from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
+from evaluation.models import note_stages
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
 from heads.config import TUNES
@@ -333,7 +334,9 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    seen = {stage.pretrain: Seen() for stage in inputs.stages}
+    known = Seen()  # what the checkpoint itself was trained on or selected by, as far as it says
+    note_stages(inputs.checkpoint.path, known)
+    seen = {stage.pretrain: copy.deepcopy(known) for stage in inputs.stages}
     texts = {}
     files = dict(inputs.files)
     for name in inputs.on_train:

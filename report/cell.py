@@ -80,6 +80,7 @@ class Cell(Coordinates):
     # The fields of heads.choice.Choice: epochs, and the rate of a tuned encoder, chosen on a part
     # of train; with `--select dev` the epochs are those of the trials. {} if there were none.
     choice: dict[str, Any] = field(default_factory=dict)
+    select: str | None = None  # of heads.config.SELECT; not stored up to 1.0
     # COSINE for [CLS] states, for a frozen bi-encoder whose embeddings are means.
     cls_cosine: float | None = None
 
@@ -106,6 +107,7 @@ class Cell(Coordinates):
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of results.csv, by column."""
         values = asdict(self) | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
+        values["rate"] = self.choice.get("rate")
         return {name: values[name] for name in csv_columns()}
 
     @property
@@ -149,7 +151,7 @@ def csv_columns() -> list[str]:
     # Fields with a single value, without the key, which has no meaning for readers.
     names = [f.name for f in fields(Cell) if f.type in (str, int, float) and f.name != "key"]
     costs = names.index("seconds")
-    return [*names[:costs], *METRIC_COLUMNS, *names[costs:]]
+    return [*names[:costs], *METRIC_COLUMNS, *names[costs:], "steps", "rate"]
 
 
 def best_known(cells: Sequence[Cell]) -> list[Cell]:

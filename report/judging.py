@@ -107,10 +107,11 @@ class Judged:
         """Return the family of a comparison; "" if it is tested without correction.
 
         With two readers, the comparison of their best systems is tested without correction, unless
-        they were chosen on the rows that are scored. With three readers there are three such comparisons, which belong to the second family. The
-        families are: the effects of contrastive stages on the bi-encoder's heads, a question fixed
-        in advance; all other comparisons in a task's main metric; those in all other metrics, which
-        repeat the same questions; those of similarities without a head; those with word overlap.
+        they were chosen on the rows that are scored. With three readers there are three such
+        comparisons, which belong to the second family. The families are: the effects of contrastive
+        stages on the bi-encoder's heads, a question fixed in advance; all other comparisons in a
+        task's main metric; those in all other metrics, which repeat the same questions; those of
+        similarities without a head; those with word overlap.
         """
         if versus.metric == COSINE:
             return COSINE

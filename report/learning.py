@@ -70,8 +70,8 @@ class LearningCurves:
             for place in (crossing.low, crossing.labels, crossing.high)
         )
         return (
-            f"{where}: the {better} becomes better than the {other} at about {labels} labels "
-            f"(95% CI {low} to {high})."
+            f"{where}: the {better} scores higher than the {other} from about {labels} labels on "
+            f"(95% interval of the bootstrap: {low} to {high})."
         )
 
 

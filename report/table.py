@@ -20,7 +20,7 @@ from report.verdict import Verdict, verdict_of
 WIDTH = 100
 SETTING = ("pretrain", "encoder", "tune", "features")
 # Columns that are printed above a table if all its rows share their value.
-SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "train overlap")
+SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "epochs", "train overlap")
 # The first columns to omit from a table that is wider than WIDTH.
 DISPENSABLE = (
     "train overlap",
@@ -32,6 +32,12 @@ DISPENSABLE = (
     "steps",
 )
 NOTHING = "-"
+# What chose the epochs, by `--select`, where it is not a part of train.
+EPOCHS = {"dev": "chosen on dev", "last": "all"}
+ON_DEV = (
+    "Epochs were chosen on dev, as in the course (--select dev): scores on dev are too high, most "
+    "of all with few labels."
+)
 
 
 def conclusion(cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder) -> str:
@@ -85,7 +91,8 @@ def answer(
     verdict = verdict_of(judged)
     curves = [curve.sentence() for curve in learning if curve.crossing]
     rates = rate_sentences(of_most_labels(cells))
-    return verdict._replace(paragraphs=[*verdict.paragraphs, *curves, *rates])
+    on_dev = [ON_DEV] if any(cell.select == "dev" for cell in cells) else []
+    return verdict._replace(paragraphs=[*verdict.paragraphs, *on_dev, *curves, *rates])
 
 
 def differences(judged: Sequence[Judged]) -> Iterator[str]:
@@ -114,10 +121,11 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     `95% CI` is the interval of the task's main metric; for a mean over seeds it is in `judged`.
     `cosine` is Spearman's correlation of cosine similarity without a head (STS; for late
     interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, if one was chosen;
-    `steps` are those of the training. A task of pairs ends with the row of word overlap, which
-    needs no training.
-    `train overlap` is the share of rows with a sentence that the run used for training or
-    checkpoint selection; `no overlap` is the task's main metric on the other rows.
+    `steps` are those of the training; `epochs` says what chose them, if not a part of train. A task
+    of pairs ends with the row of word overlap, which needs no training.
+    `train overlap` is the share of rows with a sentence that the run, or a checkpoint that lists
+    its data, used for training or checkpoint selection; `no overlap` is the task's main metric on
+    the other rows.
     """
     estimates = {
         (place.task, place.split, system): estimate.interval
@@ -148,6 +156,7 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     row["labels"] = str(first.labels or NOTHING)
     row["rate"] = chosen_rates(seeds)
     row["steps"] = _from_to([cell.steps for cell in seeds])
+    row["epochs"] = EPOCHS.get(first.select or "", NOTHING)
     for name in METRICS:
         scores = [cell.metrics[name] for cell in seeds]
         row[name] = _spread(scores) if name in task.metrics else NOTHING

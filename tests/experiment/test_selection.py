@@ -1,5 +1,6 @@
 """Nothing is chosen by rows that are scored: other dev and test labels change only the scores."""
 
+import json
 import random
 import shutil
 
@@ -91,3 +92,15 @@ def test_last_chooses_nothing_and_few_rows_keep_the_last_epoch(
     assert run(tiny_checkpoint, toy_data, tmp_path / "few", *words, "train") == 0
     assert "too few rows share no text" in capsys.readouterr().out
     assert all(cell.choice == {} for cell in cells_of(tmp_path / "few"))
+
+
+def test_what_the_checkpoint_was_trained_on_counts_as_seen(tiny_checkpoint, toy_data, tmp_path):
+    words = ["--task", "sts"]
+    shares = []
+    for name, notes in {"plain": {}, "read": {"trained_on": str(toy_data / "sts-dev.csv")}}.items():
+        backbone = shutil.copytree(tiny_checkpoint, tmp_path / name)
+        (backbone / "training.json").write_text(json.dumps(notes))
+        assert run(backbone, toy_data, tmp_path / f"{name}-run" / "r", *words) == 0
+        cells = {cell.split: cell for cell in cells_of(tmp_path / f"{name}-run" / "r")}
+        shares.append(cells["dev"].overlap["sentences"])
+    assert shares[0] < shares[1] == 1

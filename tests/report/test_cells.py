@@ -14,12 +14,13 @@ from data.examples import DataError
 from report import table
 from report.cell import Cell, best_known, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
-from report.table import results_table, summary
+from report.table import results_table, summary, verdict_text
 
-# As version 0.5.0 wrote them, but for train_rows; who reads a results.csv reads it by these names.
+# As version 0.5.0 wrote them, but for train_rows and the last two; who reads a results.csv reads
+# it by these names.
 COLUMNS = (
     "pretrain,task,encoder,tune,features,backbone,data,seed,train_rows,split,n,accuracy,f1,pearson,spearman,"
-    "cosine_spearman,seconds,sentences_per_second"
+    "cosine_spearman,seconds,sentences_per_second,steps,rate"
 )
 
 
@@ -52,6 +53,16 @@ def row(cells) -> dict[str, str]:
     _, header, _, body = results_table(cells).splitlines()
     split = [[field.strip() for field in line.split("|")[1:-1]] for line in (header, body)]
     return dict(zip(*split, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("select", "told"), [("dev", "epochs chosen on dev"), ("last", "epochs all"), ("train", "")]
+)
+def test_epochs_that_dev_chose_are_named_in_table_and_verdict(select, told):
+    cells = [cell(encoder=reader, select=select) for reader in ("bi", "cross")]
+    above = results_table(cells).splitlines()[0]
+    assert told in above and ("epochs" in above) == bool(told)
+    assert ("chosen on dev" in verdict_text(cells, [], [])) == (select == "dev")
 
 
 def test_the_table_shows_what_applies_and_no_column_of_dashes():

@@ -117,13 +117,13 @@ def test_encoders_without_a_seed_in_common_have_no_crossing():
     [
         (
             Crossing("cross", "bi", 2345.6, 1104.2, np.inf, 0.9),
-            "the cross-encoder becomes better than the bi-encoder at about 2,300 labels "
-            "(95% CI 1,100 to over 4,000).",
+            "the cross-encoder scores higher than the bi-encoder from about 2,300 labels on "
+            "(95% interval of the bootstrap: 1,100 to over 4,000).",
         ),
         (
             Crossing("bi", "cross", 700.0, 0.0, 912.0, 0.6),
-            "the bi-encoder becomes better than the cross-encoder at about 700 labels "
-            "(95% CI below 250 to 910).",
+            "the bi-encoder scores higher than the cross-encoder from about 700 labels on "
+            "(95% interval of the bootstrap: below 250 to 910).",
         ),
         (
             Crossing("bi", "cross", 0.0, 0.0, 0.0, 0.02),
@@ -132,8 +132,8 @@ def test_encoders_without_a_seed_in_common_have_no_crossing():
         ),
         (
             Crossing("cross", "bi", 3999.0, np.inf, np.inf, 1.0),
-            "the cross-encoder becomes better than the bi-encoder at about 4,000 labels "
-            "(95% CI over 4,000 to over 4,000).",
+            "the cross-encoder scores higher than the bi-encoder from about 4,000 labels on "
+            "(95% interval of the bootstrap: over 4,000 to over 4,000).",
         ),
     ],
 )
