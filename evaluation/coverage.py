@@ -4,7 +4,7 @@ Thousands of times, rows are drawn from a population with known differences and 
 of a run. The counts: how often an interval contains the true difference, how often a significant
 difference is false, and how often interval and decision disagree.
 
-Legend: N rows, K systems, S sets.
+Legend: N rows, K systems, S sets or seeds.
 """
 
 import sys
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluation.intervals import over_seeds
 from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, adjusted, compare
 from evaluation.suites.results import over_sets
@@ -47,10 +48,11 @@ class Line:
     """The counts of a simulation, as shares of intervals or trials.
 
     Attributes:
-        what, n: the simulated systems, and their number of rows or sets.
+        what, n: the simulated systems, and their number of rows, sets or seeds.
         trials: number of trials.
         covered: intervals that contain the true value.
-        error: trials with at least one false significant difference; None for ranks and averages.
+        error: trials with at least one false significant difference; None for ranks, averages and
+            seeds.
         disagree: comparisons whose decision and interval disagree.
     """
 
@@ -162,6 +164,24 @@ def of_averages(sets: int, trials: int, gap: float, models: int = 10) -> list[Li
     return [rank] if gap else [average, rank]
 
 
+def of_seeds(seeds: int, share: float, trials: int, rows: int = 1000) -> Line:
+    """Return how often the interval of a mean over S seeds is right.
+
+    The true variance between seeds is `share` of the variance of the mean; the rest is between
+    rows, whose standard error is known well. An interval only has S numbers to learn the former
+    from.
+    """
+    draw = np.random.default_rng(seeds)
+    of_rows, of_each_seed = (1 - share) ** 0.5, (share * seeds) ** 0.5
+    inside = []
+    for _ in range(trials):
+        of_seed = draw.normal(0, of_each_seed, seeds)
+        interval = over_seeds(draw.normal(0, of_rows) + of_seed, of_rows, rows).interval()
+        inside.append(interval.low <= 0 <= interval.high)
+    what = f"{seeds} seeds, {share:.0%} of the variance"
+    return Line(what, seeds, trials, float(np.mean(inside)))
+
+
 def measure(trials: int) -> list[Line]:
     """Return all lines of the table."""
     three = partial(similarities, (0.9, 0.9, 0.9))
@@ -193,6 +213,8 @@ def measure(trials: int) -> list[Line]:
     for sets in (2, 4, 7):
         for gap in (0.0, 0.05):
             lines += of_averages(sets, 10 * trials, gap)
+    for seeds in (2, 3, 5):
+        lines += [of_seeds(seeds, share, 25 * trials) for share in (0.2, 0.6, 0.8)]
     return lines
 
 

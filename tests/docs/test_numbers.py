@@ -59,6 +59,15 @@ def test_what_the_evaluation_page_says_of_intervals_was_simulated():
     held, errors = re.search(
         r"at least (\d+)% of the intervals .* at most ([\d.]+)% of", said
     ).groups()
-    settings = lines_of(RESULTS / "coverage.csv")
+    lines = lines_of(RESULTS / "coverage.csv")
+    of_seeds = {line["what"]: line["covered"] for line in lines if " seeds, " in line["what"]}
+    settings = [line for line in lines if line["what"] not in of_seeds]
     assert all(float(line["covered"]) >= float(held) / 100 for line in settings)
     assert all(float(line["error"] or 0) <= float(errors) / 100 for line in settings)
+    assert len(settings) > 10 and len(of_seeds) == 9
+    for share, stated in (("60", r"cover (\d+)% with two seeds, (\d+)% with three and (\d+)% with five"),
+                          ("80", r"account for 80%, (\d+)%, (\d+)% and (\d+)%")):  # fmt: skip
+        covered = [
+            float(of_seeds[f"{seeds} seeds, {share}% of the variance"]) for seeds in (2, 3, 5)
+        ]
+        assert [f"{100 * one:.0f}" for one in covered] == list(re.search(stated, said).groups())

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from evaluation import coverage
-from evaluation.coverage import calls, in_clusters, of_averages, of_differences, similarities
+from evaluation.coverage import (
+    calls,
+    in_clusters,
+    of_averages,
+    of_differences,
+    of_seeds,
+    similarities,
+)
 
 SAME = partial(similarities, (0.9, 0.9, 0.9))
 
@@ -54,3 +61,10 @@ def test_the_made_systems_are_as_good_as_they_should_be():
     gold, predictions = similarities((0.5, 2.0), draw, 20_000)
     correlations = [np.corrcoef(gold, run)[0, 1] for run in predictions]
     assert correlations == pytest.approx([1.25**-0.5, 5**-0.5], abs=0.01)
+
+
+def test_intervals_over_few_seeds_cover_less_than_they_say():
+    shares = [of_seeds(seeds, 0.8, 4000).covered for seeds in (2, 3, 5)]
+    assert 0.86 < shares[0] < shares[1] < shares[2] < 0.955
+    # Where rows account for nearly all of the variance, they hold.
+    assert of_seeds(3, 0.01, 4000).covered == pytest.approx(0.95, abs=0.015)
