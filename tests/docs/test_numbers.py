@@ -65,8 +65,11 @@ def test_what_the_evaluation_page_says_of_intervals_was_simulated():
     assert all(float(line["covered"]) >= float(held) / 100 for line in settings)
     assert all(float(line["error"] or 0) <= float(errors) / 100 for line in settings)
     assert len(settings) > 10 and len(of_seeds) == 9
-    for share, stated in (("60", r"cover (\d+)% with two seeds, (\d+)% with three and (\d+)% with five"),
-                          ("80", r"account for 80%, (\d+)%, (\d+)% and (\d+)%")):  # fmt: skip
+    sentences = {
+        "60": r"cover (\d+)% with two seeds, (\d+)% with three and (\d+)% with five",
+        "80": r"account for 80%, (\d+)%, (\d+)% and (\d+)%",
+    }
+    for share, stated in sentences.items():
         covered = [
             float(of_seeds[f"{seeds} seeds, {share}% of the variance"]) for seeds in (2, 3, 5)
         ]
