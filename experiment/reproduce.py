@@ -162,7 +162,8 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
             named = f"--list --only {table.name}"
             say(f"not run    {table.name}: needs {lacking[table.name]}; its commands: {named}")
         elif table not in due:
-            say(f"there      {table.name}, version {__version__}")
+            where = result_path(table)
+            say(f"there      {table.name}, version {__version__} (to repeat it, delete {where})")
         elif fault := faults.get(table.name) or make(table, places, say):
             failed.append(table.name)
             say(f"failed     {table.name}: {fault}")
