@@ -70,7 +70,7 @@ NO = {
 # Placeholders of unknown labels; the second is that of GLUE's test files.
 NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
 UNKNOWN = "-1"
-NOT = re.compile(r"(not|non|no)[ _-]?\w")  # not_duplicate, non-paraphrase
+NOT = re.compile(r"(not|non|no)[ _-]?(\w+)")  # not_duplicate, non-paraphrase
 ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
 
 
@@ -113,7 +113,8 @@ def says_yes(label: str) -> bool | None:
     word = label.strip().casefold()
     if word in YES:
         return True
-    return False if word in NO or NOT.match(word) else None
+    negated = NOT.fullmatch(word)
+    return False if word in NO or (negated and negated[2] in YES) else None
 
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}

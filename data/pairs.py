@@ -58,6 +58,10 @@ class OwnData:
     about: str
 
 
+# What programs write for a missing text.
+NAN = {"nan", "null", "none", "#n/a"}
+
+
 class _Row(NamedTuple):
     line: int
     id: str
@@ -151,6 +155,8 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
                 raise DataError(f"{path}: {count}, and no others; fill them in, or {REMEDY}")
             logger.warning("%s: %s; left out", path, count)
     _note_other_labels(path, rows)
+    if lines := [row.line for row in rows if NAN.intersection(map(str.casefold, row.texts))]:
+        logger.warning("%s: %s; read as words", path, counted(lines, "whose text is NaN or null"))
     names = tuple(_column(table, name) for name in (*texts, "label"))
     return _File(path, names, _with_usable_ids(path, rows))
 

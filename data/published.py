@@ -196,8 +196,8 @@ def iter_nli(path: PathLike) -> Iterator[SentencePair]:
 
     Streams: half a million pairs cost no more memory than one. Columns have any usual names, as
     `sentence1`, `sentence2` and `gold_label` in SNLI and MultiNLI, and others are allowed. Quotes
-    have no meaning, since sentences begin and end with them. Pairs without a label on which
-    annotators agreed (`-` in SNLI) are left out.
+    have no meaning between tabs, since sentences begin and end with them. Pairs without a label on
+    which annotators agreed (`-` in SNLI) are left out.
     """
     empty = True
     premise, hypothesis, label = NLI_COLUMNS

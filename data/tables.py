@@ -329,7 +329,8 @@ def open_table(
             precedence.
         remedy: how a user can specify the columns, for messages.
         lines: read instead of the file, which is then only named in messages.
-        quotes: if false, quotation marks have no special meaning, as in published sets.
+        quotes: if false, quotation marks have no special meaning where tabs separate the fields,
+            as in published sets.
 
     Raises:
         DataError: as `numbered_lines`; an empty file; a missing or ambiguous column.
@@ -365,6 +366,7 @@ def open_table(
         _places(where, header, columns, named, remedy)  # raises
     _refuse_twice(where, header if found else (), places)
     if found:
+        quotes = quotes or mark != "\t"
         if quotes:  # published sets have surplus fields
             _refuse_fewer_names(where, header, mark, filled[1:])
         below = dropwhile(lambda line: line[0] <= number, every)
@@ -410,7 +412,9 @@ def open_texts(
         raise _no_rows(path)
     if all(column.name in places for column in texts) and len(filled) > 1:
         rows = [split_header(text, mark, len(header)) for _, text in filled]
-        if len(header) > 1 and all(len(row) == len(header) for row in rows):
+        as_wide = [len(row) == len(header) for row in rows]
+        # A line may begin like a header: "Text, please."
+        if len(header) > 1 and (all(as_wide) or KNOWN.issuperset(map(plain, header))):
             return open_table(path, columns, lines=every)
         if len(header) == 1:
             logger.warning("%s: %r is the header, not a text", where, first)

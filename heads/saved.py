@@ -215,6 +215,10 @@ def run_options(run: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: not a run's config ({error!r})") from None
 
 
+# Files of a run folder that commands read.
+RUN_FILES = ("config.json", "results.json", "metrics.jsonl", "comparisons.json", "costs.json")
+
+
 @dataclass(frozen=True)
 class FinishedCell:
     """A trained head in a run folder, and its entries in results.json."""
@@ -231,7 +235,7 @@ class FinishedCell:
         """Files and folders of the run that commands read and must not overwrite."""
         run = self.path.parent.parent
         encoders = [run / "models" / self.name, *run.glob("backbones/*")]
-        return [self.path, run / "results.json", run / "config.json", *encoders]
+        return [self.path, *(run / name for name in RUN_FILES), *encoders]
 
     @property
     def task(self) -> str:

@@ -10,6 +10,7 @@ from data.overlap import Seen, overlap
 from data.pairs import read_pairs
 from data.tasks import read_task
 from heads.saved import run_options
+from runtime.files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -18,17 +19,27 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
     """Return the pairs that share no text with the training rows of a task in a run.
 
     All pairs are returned if the run's data no longer exists.
+
+    Raises:
+        DataError: the data has changed since the run.
     """
     options, seen = run_options(run), Seen()
     try:
         if tables := options.get("pairs"):
             seed, columns = options.get("seed", 42), options.get("columns") or ()
-            train = read_pairs(tables, columns, task, seed).splits.train
+            splits = read_pairs(tables, columns, task, seed).splits
         else:
-            train = read_task(data_folder(options["data"]), task).train
+            splits = read_task(data_folder(options["data"]), task)
     except DataError as error:
         logger.warning("%s; pairs that the head was trained on are not left out", error)
         return list(pairs)
-    seen.add_examples(train)
+    # A table is split anew when it is read: other rows are in train if it has changed.
+    if splits.digest != read_json(run / "config.json").get("sha256", {}).get(task):
+        named = ", ".join(tables) if tables else f"{options['data']}: {task}"
+        raise DataError(
+            f"{named}: changed since {run} was written, so the pairs that the head was trained on "
+            "are unknown; run its command again, or restore the original"
+        )
+    seen.add_examples(splits.train)
     shared = overlap(pairs, seen).shared
     return [pair for pair, known in zip(pairs, shared, strict=True) if not known]

@@ -13,6 +13,7 @@ from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
 from evaluation.significance import sentence, shown
 from evaluation.table import markdown
+from heads.saved import RUN_FILES
 from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json
 from report.rows import ScoredRows
@@ -38,7 +39,7 @@ def compare(
     for path in (a, b):
         if not path.exists():
             raise DataError(f"{path}: not found; expected a run folder or a file of predictions")
-    of_runs = [side / name for side in (a, b) for name in ("results.json", "config.json")]
+    of_runs = [side / name for side in (a, b) for name in RUN_FILES]
     check_outputs([json_file], [a, b, gold, *of_runs])
     if a.is_dir() != b.is_dir():
         raise DataError(f"{a}, {b}: a folder and a file; give two runs or two prediction files")

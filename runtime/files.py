@@ -563,6 +563,8 @@ def read_json(path: Path, error: type[UserError] = UserError) -> Any:
         if not path.is_file():
             raise error(f"{path}: no such file")
         return json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
+    except UserError:  # which is a ValueError, too
+        raise
     except RecursionError:
         raise error(f"{path}: not a readable JSON file (nested too deeply)") from None
     except OSError as reason:

@@ -106,7 +106,10 @@ def read_meta(folder: Path) -> Meta | None:
         if others or (folder.exists() and not folder.is_dir()):
             raise DataError(f"{folder}: holds other files and no index; name another folder")
         return None
-    content = read_object(path, DataError)
+    try:
+        content = read_object(path, DataError)
+    except DataError as error:
+        raise DataError(f"{error}; delete the folder and index again") from None
     if content.get("format") != FORMATS["index part"]:
         raise DataError(
             f"{path}: written by another version of this project; delete the folder and index again"
@@ -366,6 +369,11 @@ def read_rows(path: Path, with_ids: bool = False, lines_before: int = 0) -> Numb
     columns = (Column("text", TEXT), Column("id", ID, required=False, kind="id"))
     hint = "; lines of id and text need --ids"
     table = open_texts(name, columns, lines=lines_of(path), tabs=with_ids, hint=hint)
+    if with_ids and table.delimiter and "id" not in table.places:
+        found = ", ".join(table.header or ())
+        raise DataError(
+            f"{name}: --ids needs a column named id, found {found}; rename it, or leave out --ids"
+        )
     for number, row in table.rows():
         counted, text = lines_before + number, row["text"].strip()
         id = row.get("id", str(counted)).strip()

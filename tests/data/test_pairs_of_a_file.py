@@ -326,3 +326,18 @@ def test_an_unknown_header_names_the_remedy(tmp_path):
         path = table(tmp_path / "t.tsv", cycle("0", "1"), header)
         with pytest.raises(DataError, match="--columns"):
             read_pairs([path])
+
+
+@pytest.mark.parametrize("labels", [("north", "south"), ("normal", "odd"), ("notable", "plain")])
+def test_a_word_that_only_begins_like_no_does_not_mean_no(tmp_path, labels):
+    with pytest.raises(DataError, match="which is yes"):
+        read_pairs([table(tmp_path / "t.tsv", cycle(*labels))])
+
+
+def test_texts_that_stand_for_missing_ones_are_told(tmp_path, caplog):
+    path = table(tmp_path / "t.tsv", cycle("yes", "no"))
+    lines = (tmp_path / "t.tsv").read_text().splitlines()
+    lines[4] = "NaN\t" + lines[4].partition("\t")[2]
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n")
+    read_pairs([path])
+    assert "1 row(s) whose text is NaN or null (first: line 5); read as words" in caplog.text

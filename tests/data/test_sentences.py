@@ -6,7 +6,10 @@ import tracemalloc
 import pytest
 from reading import write
 
+from data.columns import TEXT, Column
+from data.examples import DataError
 from data.sentences import END, iter_sentences, main, sentences
+from data.tables import open_texts
 
 
 def test_sentences_are_stripped_and_empty_lines_passed_over(tmp_path):
@@ -71,3 +74,12 @@ def test_what_cannot_be_read_is_said_in_one_line(name, content, said, tmp_path, 
     assert main([str(path), "--out", str(tmp_path / "out.txt")]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1 and not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_a_table_with_one_row_of_another_width_is_no_list_of_texts(mark, tmp_path):
+    rows = ["id,text", "1,A kite in the wind.", "2,Rain, all night.", "3,Sun."]
+    path = tmp_path / "texts"
+    path.write_text("\n".join(row.replace(",", mark) for row in rows) + "\n")
+    with pytest.raises(DataError, match=r"texts:3: 3 (comma|tab)-separated field"):
+        list(open_texts(path, (Column("text", TEXT),)).rows())

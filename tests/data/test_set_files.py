@@ -283,3 +283,15 @@ def test_published_pairs_of_questions_and_of_nli():
     pairs = read_nli(real_data("nli"))
     counts = [sum(pair.label == label for pair in pairs) for label in (0.0, 1.0, 2.0)]
     assert counts == [22791, 22415, 22689]
+
+
+def test_nli_with_commas_is_read_by_the_rules_of_csv(tmp_path):
+    """Quotation marks are characters between tabs only."""
+    path = write(
+        tmp_path,
+        'label,premise,hypothesis\nentailment,"In fact, it ""sat"".","It sat, then left."\n',
+    )
+    (pair,) = iter_nli(path)
+    assert pair.texts == ('In fact, it "sat".', "It sat, then left.")
+    tabs = write(tmp_path, 'premise\thypothesis\tlabel\n"It sat.\tIt" sat.\tneutral\n', "nli.tsv")
+    assert [pair.texts for pair in iter_nli(tabs)] == [('"It sat.', 'It" sat.')]

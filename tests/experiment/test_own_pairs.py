@@ -122,6 +122,10 @@ def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
     said = capsys.readouterr()
     assert "240 of 300 pairs are left out: the head was trained on one of their texts" in said.err
     assert "Chosen on 30 pairs, measured on 30 others" in said.out
+    changed = [*rows, *(f"new {row}" for row in rows[:40])]
+    table.write_text("\n".join(["text1\ttext2\tlabel", *changed]) + "\n")
+    assert heads_main(words) == 2  # other rows would be train
+    assert "changed since" in capsys.readouterr().err
     table.unlink()
     others = tmp_path / "others.tsv"
     others.write_text("\n".join(["text1\ttext2\tlabel", *rows[:40]]) + "\n")

@@ -249,3 +249,11 @@ def test_ids_are_what_stands_before_the_first_tab(tmp_path):
         path.write_text(f"a\tb\n{line}\n")
         with pytest.raises(DataError, match=r"t\.tsv:2: expected ID<TAB>TEXT"):
             list(read_rows(path, with_ids=True))
+
+
+def test_ids_of_a_column_with_another_name_are_not_replaced_by_line_numbers(tmp_path):
+    path = tmp_path / "texts.tsv"
+    path.write_text("sku\ttext\nA-12\tA kite.\nB-7\tRain.\n")
+    with pytest.raises(DataError, match="--ids needs a column named id, found sku, text"):
+        list(read_rows(path, with_ids=True))
+    assert [row.id for _, row in read_rows(path)] == ["2", "3"]
