@@ -28,7 +28,7 @@ NOTES = {
 SELECTED = {
     "train": "chosen by a part of train that shares no text with the rest, dev or test",
     "dev": "chosen by dev, as in the course (--select train: by a part of train)",
-    "last": "all: none is chosen (--select last)",
+    "last": "all of them: none is chosen (--select last)",
 }
 
 

@@ -77,10 +77,10 @@ class Cell(Coordinates):
     before: dict[str, Any] = field(default_factory=dict)
     labels: int | None = None  # number of training examples; not stored up to 0.14.0
     steps: int | None = None  # of training; not stored up to 1.0
+    select: str | None = None  # of heads.config.SELECT; not stored up to 1.0
     # The fields of heads.choice.Choice: epochs, and the rate of a tuned encoder, chosen on a part
     # of train; with `--select dev` the epochs are those of the trials. {} if there were none.
     choice: dict[str, Any] = field(default_factory=dict)
-    select: str | None = None  # of heads.config.SELECT; not stored up to 1.0
     # COSINE for [CLS] states, for a frozen bi-encoder whose embeddings are means.
     cls_cosine: float | None = None
 
