@@ -365,8 +365,8 @@ def open_table(
     if not all(c.name in places for c in columns if c.required):
         _places(where, header, columns, named, remedy)  # raises
     _refuse_twice(where, header if found else (), places)
+    quotes = quotes or mark != "\t"
     if found:
-        quotes = quotes or mark != "\t"
         if quotes:  # published sets have surplus fields
             _refuse_fewer_names(where, header, mark, filled[1:])
         below = dropwhile(lambda line: line[0] <= number, every)
@@ -413,7 +413,7 @@ def open_texts(
     if all(column.name in places for column in texts) and len(filled) > 1:
         rows = [split_header(text, mark, len(header)) for _, text in filled]
         as_wide = [len(row) == len(header) for row in rows]
-        # A line may begin like a header: "Text, please."
+        # Otherwise the first line may be a text that begins like a header: "Text, please."
         if len(header) > 1 and (all(as_wide) or KNOWN.issuperset(map(plain, header))):
             return open_table(path, columns, lines=every)
         if len(header) == 1:

@@ -22,11 +22,12 @@ from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, find, find_task
-from data.overlap import DIGESTS, Seen
+from data.overlap import Seen
 from data.selection import parts_of, selection_pairs
 from data.sources import file_of
 from data.tasks import TASKS, Splits
 from data.trained_on import note_file
+from evaluation.leaks import note_stages
 from evaluation.metrics import labels_of, task_metrics
 from evaluation.options import EvaluationOptions
 from evaluation.suites.measured import Entailment, Model
@@ -41,7 +42,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
-from runtime.files import check_outputs, read_object
+from runtime.files import check_outputs
 from runtime.streams import Say
 from runtime.training import set_seed
 from simcse.stage import Backbone, read_texts, tuned_backbone
@@ -284,32 +285,3 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
     if not name.startswith(RANDOM):
         note_stages(find_checkpoint(name), seen)
     return seen
-
-
-def note_stages(folder: Path, seen: Seen) -> None:
-    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from.
-
-    Raises:
-        CheckpointError: its notes are damaged.
-    """
-    notes = folder / "training.json"
-    noted = read_object(notes, CheckpointError) if notes.is_file() else {}
-    paths: dict[str, Path] = {}
-    for name in ("trained_on", "selected_by", "backbone"):
-        path = noted.get(name, "")
-        if not isinstance(path, str) or "\0" in path:
-            raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
-        # The digests are in the folder of the weights.
-        place = folder / path if path.endswith(DIGESTS) else Path(path)
-        if name in noted and place.exists():
-            paths[name] = place
-        elif name in noted and (name != "backbone" or "trained_on" in noted):
-            logger.warning(
-                "%s: names %s, which no longer exists; its training data is unknown", notes, path
-            )
-    if "trained_on" in paths:
-        note_file(paths["trained_on"], seen)
-    if "selected_by" in paths:
-        seen.add_examples(selection_pairs(paths["selected_by"]))
-    if "trained_on" in noted and "backbone" in paths:
-        note_stages(paths["backbone"], seen)

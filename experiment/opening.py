@@ -22,7 +22,7 @@ from data.overlap import Seen
 from data.pairs import read_pairs
 from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
-from evaluation.models import note_stages
+from evaluation.leaks import note_stages
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
 from heads.config import TUNES

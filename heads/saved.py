@@ -208,9 +208,16 @@ def _again(run: Path) -> str:
 
 def run_options(run: Path) -> dict[str, Any]:
     """Return the settings that a run's config.json holds."""
+    return dict(run_config(run)["options"])
+
+
+def run_config(run: Path) -> dict[str, Any]:
+    """Return a run's config.json, with the settings in `options`."""
     path = run / "config.json"
     try:
-        return dict(read_json(path)["options"])
+        content = dict(read_json(path))
+        dict(content["options"])
+        return content
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: not a run's config ({error!r})") from None
 
@@ -248,10 +255,14 @@ class FinishedCell:
         return float("-inf") if score is None else float(score)
 
     @property
-    def train_score(self) -> tuple[int, float] | None:
-        """The labels, and the score on the part of train that chose the epochs; None without."""
+    def train_score(self) -> float:
+        """The score on the part of train that chose the epochs, below all others without one."""
         score = self.scores[0].get("choice", {}).get("score")
-        return None if score is None else (self.scores[0].get("labels") or 0, float(score))
+        return float("-inf") if score is None else float(score)
+
+    @property
+    def labels(self) -> int:
+        return self.scores[0].get("labels") or 0
 
 
 def finished_cells(run: Path) -> list[FinishedCell]:
@@ -291,15 +302,14 @@ def finished_cells(run: Path) -> list[FinishedCell]:
         cells.append(FinishedCell(head_path, tuple(entries)))
     if not cells:
         raise DataError(f"{run}: no finished cell in its heads/; {_again(run)}")
-    ordered: list[FinishedCell] = []
-    for task in TASKS:
-        of_task = [cell for cell in cells if cell.task == task]
-        by_dev = any(cell.train_score is None for cell in of_task)
-        scores = [(0, cell.dev_score) if by_dev else cell.train_score for cell in of_task]
-        # The first of equals.
-        best_first = sorted(range(len(of_task)), key=lambda at: scores[at] or (0, 0), reverse=True)
-        ordered += [of_task[at] for at in best_first]
-    return ordered
+    by_task = ([cell for cell in cells if cell.task == task] for task in TASKS)
+    return [cell for of_task in by_task for cell in _best_first(of_task)]
+
+
+def _best_first(cells: list[FinishedCell]) -> list[FinishedCell]:
+    if all(cell.train_score > float("-inf") for cell in cells):
+        return sorted(cells, key=lambda cell: (cell.labels, cell.train_score), reverse=True)
+    return sorted(cells, key=lambda cell: cell.dev_score, reverse=True)
 
 
 def _results(path: Path) -> list[dict[str, Any]]:

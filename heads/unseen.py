@@ -9,8 +9,7 @@ from data.locate import data_folder
 from data.overlap import Seen, overlap
 from data.pairs import read_pairs
 from data.tasks import read_task
-from heads.saved import run_options
-from runtime.files import read_json
+from heads.saved import run_config
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +22,8 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
     Raises:
         DataError: the data has changed since the run.
     """
-    options, seen = run_options(run), Seen()
+    config, seen = run_config(run), Seen()
+    options = config["options"]
     try:
         if tables := options.get("pairs"):
             seed, columns = options.get("seed", 42), options.get("columns") or ()
@@ -34,7 +34,7 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
         logger.warning("%s; pairs that the head was trained on are not left out", error)
         return list(pairs)
     # A table is split anew when it is read: other rows are in train if it has changed.
-    if splits.digest != read_json(run / "config.json").get("sha256", {}).get(task):
+    if splits.digest != config.get("sha256", {}).get(task):
         named = ", ".join(tables) if tables else f"{options['data']}: {task}"
         raise DataError(
             f"{named}: changed since {run} was written, so the pairs that the head was trained on "

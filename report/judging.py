@@ -15,7 +15,7 @@ import numpy as np
 
 from baselines.words import FUNCTION_WORDS, jaccard
 from data.examples import Example
-from data.overlap import normalise
+from data.overlap import Seen, overlap
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, Interval
@@ -264,8 +264,10 @@ def overlap_calls(
         return None
     if kind == "score":
         return shares(examples)
-    texts = {normalise(text) for pair in examples for text in pair.texts}
-    train = [pair for pair in train if texts.isdisjoint(map(normalise, pair.texts))]
+    scored = Seen()
+    scored.add_examples(examples)
+    shared = overlap(train, scored).shared if train else ()
+    train = [pair for pair, known in zip(train, shared, strict=True) if not known]
     if not is_labelled(train):
         return None
     threshold = best_threshold(shares(train), labels_of(train), "accuracy")
