@@ -332,7 +332,8 @@ def result_of(
 
     def make(work: "Work") -> None:
         stamp = run(table, command, places, work.state, say, shared=shared)
-        result = {"stamp": stamp, **read_result(table, command, out)}
+        run_folder = RUNS / run_named(command) if run_named(command) else out
+        result = {"stamp": stamp, **read_result(table, command, run_folder)}
         text = json.dumps(result, ensure_ascii=False)
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, NAMES.get(name, name))
@@ -428,6 +429,8 @@ def run(
 def parts_of(command: str) -> list[str]:
     """Return the commands joined by `&&`; the last one gets the flags for its result file."""
     *before, last = command.split(" && ")
+    if run_named(last):
+        return [*before, last]
     if "run_multitask.py" in last:
         result = "--cost-seconds 0 --run-dir $OUT --resume"
     elif "-m benchmarks" in last:
@@ -435,6 +438,13 @@ def parts_of(command: str) -> list[str]:
     else:
         result = "--csv $OUT/result.csv"
     return [*before, f"{last} {result}"]
+
+
+def run_named(command: str) -> str:
+    """Return the folder of another table's run that a command continues and reads, below RUNS."""
+    last = command.split(" && ")[-1]
+    named = re.search(r"run_multitask\.py .*--run-dir \$RUNS/([\w-]+/\d+)", last)
+    return named[1] if named else ""
 
 
 def words_of(command: str, places: Mapping[str, str]) -> list[str]:

@@ -77,9 +77,9 @@ def test_the_list_needs_no_torch():
 
 
 def test_the_commands_of_a_table_that_is_named_are_listed(capsys):
-    assert reproduce.main(["--list", "--only", "ablate-mlp"]) == 0
+    assert reproduce.main(["--list", "--only", "ablate-poolers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.strip() for line in lines[2:-1]] == TABLES["ablate-mlp"].commands
+    assert [line.strip() for line in lines[2:-1]] == TABLES["ablate-poolers"].commands
     assert ablate.main(["mlp"]) == 2
     told = capsys.readouterr().err
     assert told.startswith("error: ") and told.count("\n") == 1 and "experiment.reproduce" in told
@@ -122,11 +122,11 @@ def test_what_needs_a_gpu_is_run_if_it_is_named_and_there_is_one(there, capsys, 
     monkeypatch.setattr(reproduce, "gpu_is_there", lambda: there)
     monkeypatch.setattr(reproduce, "make", lambda table, *rest: made.append(table.name) or "")
     monkeypatch.setattr(reproduce, "fill_pages", list)
-    assert reproduce.main(["--only", "paper-mlp"]) == 0
-    assert made == ["paper-mlp"] * there
-    assert ("paper-mlp: needs a GPU" in capsys.readouterr().out) != there
+    assert reproduce.main(["--only", "paper-poolers"]) == 0
+    assert made == ["paper-poolers"] * there
+    assert ("paper-poolers: needs a GPU" in capsys.readouterr().out) != there
     monkeypatch.setattr(reproduce, "versions_of", lambda table: {__version__})
-    assert reproduce.main([]) == 0 and made == ["paper-mlp"] * there
+    assert reproduce.main([]) == 0 and made == ["paper-poolers"] * there
 
 
 def test_the_speed_page_states_no_disturbed_speed(monkeypatch):
@@ -472,6 +472,20 @@ def test_weights_of_a_papers_table_stay_until_it_is_made(project, command, toy_d
     monkeypatch.setattr(reproduce, "execute", execute)
     assert reproduce.main(["--data", str(toy_data)]) == 0
     assert there == [False, True] and not weights.parent.exists()
+
+
+def test_a_row_may_be_read_from_the_run_of_another_table(project, command, toy_data, capsys):
+    """Its command continues that run, where nothing is left to compute."""
+    words = f"{command} --task sts --encoder bi cross"
+    run = "--run-dir $RUNS/first/1 --cost-seconds 0 --resume"
+    rows = (Row(f"{words} {run}", "a", cell="none-sts-bi"), Row(f"{words} --seed 1", "b"))
+    project(Table("first", (Row(words),)), Table("second", rows, columns=("score",)))
+    assert reproduce.main(["--data", str(toy_data)]) == 0
+    assert capsys.readouterr().out.count(": done earlier") == 2
+    first = rows_of(reproduce.ROOT, "first")
+    second = rows_of(reproduce.ROOT, "second")
+    scores = [row["pearson"] for row in first if row["split"] == "dev" and row["encoder"] == "bi"]
+    assert [row["score"] for row in second if row["row"] == "a"] == scores
 
 
 def test_commands_are_run_by_this_python_in_the_projects_folder():
