@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config import POOLINGS
+from minbert.encode.texts import USUAL
 from runtime.options import option
 
 PROGRAM = "python -m minbert.encode"
@@ -17,8 +18,8 @@ examples:
   python -m minbert.encode quora.tsv --column question --id-column qid --out vectors
   python -m minbert.encode texts-*.txt.gz --out vectors --ray --workers 8
 
-A file is text (one text per line; empty lines are skipped), .tsv, .csv or .jsonl with a header,
-or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md has more.
+A file is text (one text per line; empty lines are skipped), a table with a header, JSON lines, or
+.parquet; all but .parquet also as .gz, .xz or .bz2. docs/scale.md has more.
 Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project."""
 
 
@@ -30,7 +31,7 @@ class EncodeOptions:
         help="input files; their names must differ", flag="files", metavar="FILE", required=True
     )
     out: Path = option(help="folder to write into", required=True, metavar="DIR")
-    column: str = option("text", "text column of a table", metavar="NAME")
+    column: str = option(USUAL, "text column of a table", metavar="NAME")
     id_column: str | None = option(
         None, "ID column of a table (default: FILE:LINE)", metavar="NAME"
     )

@@ -6,13 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.columns import Column
+from data.columns import TEXT, Column
 from data.examples import DataError
-from data.tables import numbered_lines, open_table
+from data.tables import open_table, open_texts
 from runtime.errors import MachineError
 from runtime.files import OPENERS
 
 TABLES = (".tsv", ".csv", ".jsonl", ".json")
+USUAL = "text"  # column of texts
 REMEDY = "name one with --column"
 PARQUET_ROWS = 4096  # that are read at a time
 
@@ -29,7 +30,8 @@ def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iter
     """Yield the texts of a file in shards of `rows`, the last one shorter; one is in memory.
 
     Args:
-        path: of text (one per line), .tsv, .csv, .jsonl or .json (also compressed), or .parquet.
+        path: of text (one per line), a table with a header, JSON lines (these also compressed), or
+            .parquet. A file of another ending than a table's is a table if its content is.
         column: of a table, with the texts.
         id_column: of a table, with the ids; None: a text's id is its file's name and line.
         rows: texts per shard.
@@ -69,15 +71,13 @@ def _field(value: Any) -> str:
 def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Return (line, row as {column: value}) of a file; of .parquet, the row's number from 1."""
     columns = [column] if id_column is None else [column, id_column]
-    ending = (path.with_suffix("") if path.suffix in OPENERS else path).suffix
+    ending = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
     if ending == ".parquet":
         return _parquet_rows(path, columns)
-    if ending in TABLES:
+    if ending in TABLES or id_column is not None or column != USUAL:
         wanted = [Column(name, kind="other") for name in columns]
         return open_table(path, wanted, named=columns, remedy=REMEDY).rows()
-    if id_column is not None:
-        raise DataError(f"{path}: --id-column is for .tsv, .csv, .jsonl, .json and .parquet")
-    return ((line, {column: text}) for line, text in numbered_lines(path))
+    return open_texts(path, [Column(column, TEXT)], hint=f"; {REMEDY}").rows()
 
 
 def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:

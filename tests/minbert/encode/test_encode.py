@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from encoded import columns, command, files_of, manifest, write_lines
 
+from data import tables
 from minbert.encode import texts
 from minbert.encode.__main__ import main
 from minbert.encode.shards import write_vectors
@@ -44,6 +45,11 @@ def test_tables_and_compressed_files_are_read(tmp_path):
     assert all_of(tmp_path / "t.tsv", id_column="no") == [("7", "one, two")]
     assert all_of(tmp_path / "t.txt.bz2") == [("t.txt.bz2:1", "one"), ("t.txt.bz2:3", "two")]
     assert all_of(tmp_path / "t.tex") == [("t.tex:1", "one\ttwo")]
+    for name in ("t.txt", "t.tab", "t.TSV"):
+        (tmp_path / name).write_text("id\ttext\n1\tone\n2\ttwo\n")
+        assert all_of(tmp_path / name) == [(f"{name}:2", "one"), (f"{name}:3", "two")]
+    (tmp_path / "t.ndjson").write_text('{"id": 1, "text": "one"}\n')
+    assert all_of(tmp_path / "t.ndjson") == [("t.ndjson:1", "one")]
     (tmp_path / "t.json").write_text('{"text": "one"}\n')
     assert all_of(tmp_path / "t.json") == [("t.json:1", "one")]
     (tmp_path / "t.json").write_text('["one", "two"]\n')
@@ -75,7 +81,7 @@ def test_parquet_is_read_and_written(tmp_path, monkeypatch):
 
 def test_files_are_read_as_streams(monkeypatch):
     endless = ((number, "a text\n") for number in count(1))
-    monkeypatch.setattr(texts, "numbered_lines", lambda path: endless)
+    monkeypatch.setattr(tables, "numbered_lines", lambda path: endless)
     shards = shards_of(Path("t.txt"), "text", None, 1000)
     assert len(next(shards).texts) == len(next(shards).ids) == 1000
     assert next(endless)[0] == 2001
@@ -91,14 +97,18 @@ def words(tmp_path, tiny_checkpoint):
 @pytest.mark.parametrize(
     ("files", "flags", "said"),
     [
-        ({"t.txt": "\n \n"}, {}, "t.txt: no text"),
-        ({"t.txt": "one\n"}, {"--id-column": "no"}, "--id-column is for .tsv"),
+        ({"t.txt": "\n \n"}, {}, "t.txt: is empty"),
+        ({"t.txt": "one\n"}, {"--id-column": "no"}, "t.txt:1: no column 'text', 'no'"),
+        ({"t.txt": "id\ttext\n1\tone\n"}, {"--column": "question"}, "t.txt:1: no column 'quest"),
+        ({"t.txt": "1\tone\n2\ttwo\n"}, {}, "every line has 2 tab-separated fields"),
+        ({"t.txt": "one\rtwo\r"}, {}, "t.txt: lines end with bare carriage returns"),
+        ({"t.txt": "o\0n\0e\0"}, {}, "t.txt:1: holds a NUL byte"),
         ({"t.csv": "a,b\n1,2\n"}, {}, "t.csv:1: no column 'text'; found 'a', 'b'"),
         ({"t.csv": "id,text\n,one\n"}, {"--id-column": "id"}, "t.csv:2: no id in column 'id'"),
         ({"t.txt": "one\n", "u/t.txt": "two\n"}, {}, "two files of one name"),
         ({"t.txt": "one\n"}, {"--max-length": "1000"}, "max_length is 1000"),
         ({"t.txt": "one\n"}, {"--backbone": "tpyo"}, "tpyo"),
-        ({"t.xt": ""}, {}, "t.xt: no text"),
+        ({"t.xt": ""}, {}, "t.xt: is empty"),
         ({"": ""}, {}, "cannot be read"),  # the folder
         ({"absent": None}, {}, "absent: cannot be read"),
     ],
@@ -251,8 +261,9 @@ def test_a_refused_command_leaves_nothing(tiny_checkpoint, tmp_path, place, caps
 
 
 def test_what_was_encoded_before_a_fault_is_kept(tiny_checkpoint, tmp_path):
-    (tmp_path / "bytes.txt").write_bytes(b"the cat\nthe dog\n\xff\n")
+    # The first hundred lines are read before any is encoded: they show whether it is a table.
+    (tmp_path / "bytes.txt").write_bytes(b"the cat\n" * 120 + b"\xff\n")
     words = ["--out", str(tmp_path / "out"), "--backbone", str(tiny_checkpoint)]
-    assert main([str(tmp_path / "bytes.txt"), "--shard-rows", "1", *words]) == 2
+    assert main([str(tmp_path / "bytes.txt"), "--shard-rows", "60", *words]) == 2
     assert (tmp_path / "out" / "manifest.json").is_file()
     assert list((tmp_path / "out" / "vectors").iterdir())
