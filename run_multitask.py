@@ -52,7 +52,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     """
     import torch
 
-    from experiment.opening import find_inputs, open_backbone, open_run
+    from experiment.opening import find_inputs, open_backbone, open_folder, open_run
     from experiment.plan import plan, run_config
     from report.table import conclusion
     from runtime.processes import join_processes
@@ -65,7 +65,9 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     inputs = find_inputs(settings)
     say(plan(inputs))
     if settings.dry_run:
-        open_backbone(inputs)  # raises the errors that the run would raise
+        # They raise the errors that the run would raise.
+        open_folder(settings)
+        open_backbone(inputs)
         return []
 
     # The encoder and the training texts are opened once, here, and passed on.

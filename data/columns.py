@@ -16,6 +16,7 @@ PAIRS = (
     ("text_a", "text_b"),
     ("question1", "question2"),
     ("string1", "string2"),
+    ("1_string", "2_string"),
     ("phrase1", "phrase2"),
     ("s1", "s2"),
     ("q1", "q2"),
@@ -123,7 +124,10 @@ WORDS = re.compile(
     r"sent(ence|nce)?s?|texts?|questions?|quer(y|ies)|premise|hypothesis|phrases?|documents?"
     r"|passages?|anchor|labels?|scores?|similarity|ids?|class|rating|index|column"
 )
-NAME = re.compile(r"[^\W\d]\w*([ _.:-]\w+){0,2}")
+# Up to three words, also as in "#1 String" and "Phrase A (fr)".
+NAME = re.compile(r"(#\d+ )?[^\W\d]\w*([ _.:-]\w+){0,2}( \(\w+\))?")
+# The number of a column among several: "Satz 1" and "Satz 2", "Phrase A (fr)" and "Phrase B (en)".
+ONE_OF_TWO = re.compile(r"(.*[\W_])?(1|2|a|b)([\W_].*)?", re.I)
 
 
 def is_number(text: str) -> bool:
@@ -147,8 +151,9 @@ def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
     Its fields must be possible names that do not occur again in their columns, and must differ from
     the rows below: a column of numbers or labels has a word on top; or most fields contain a word
-    that is common in headers; or they are single words above texts of several words. The numbers 0,
-    1, ..., which pandas gives to columns without names, count as names above texts.
+    that is common in headers; or two differ only in their number, as in no row below; or they are
+    single words above texts of several words. The numbers 0, 1, ..., which pandas gives to columns
+    without names, count as names above texts.
     """
     names = [field.strip().strip('"').strip() for field in first]
     written = list(filter(None, names))
@@ -170,10 +175,21 @@ def looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
     ]
     if 2 * sum(usual) > len(usual):
         return True
+    if _are_numbered(names) and not any(map(_are_numbered, below)):
+        return True
     if any(" " in name for name in written):
         return False
     longer = [2 * sum(" " in field for field in column) > len(column) for _, column in filled]
     return any(longer) and 2 * sum(longer) >= len(longer)
+
+
+def _are_numbered(fields: Sequence[str]) -> bool:
+    """Return whether two fields begin alike, up to the numbers 1 and 2, or a and b."""
+    numbers = [ONE_OF_TWO.fullmatch(field.strip()) for field in fields]
+    found = {(m[1] or "", m[2].casefold()) for m in numbers if m}
+    return any(
+        {(before, one), (before, two)} <= found for before, _ in found for one, two in ("12", "ab")
+    )
 
 
 def _is_word_over_labels(name: str, column: Sequence[str]) -> bool:

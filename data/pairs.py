@@ -323,8 +323,11 @@ def _about(kind: str, lowest: float, largest: float, words: Sequence[str]) -> st
 
 
 def label_value(label: str) -> float | str:
-    """Return a label as a number (a decimal comma is allowed), or as a lower-case word."""
-    if is_number(label) and not re.search(r",\d{3}$", label):
+    """Return a label as a number, or as a lower-case word.
+
+    A decimal comma is allowed, except where three digits after it may be thousands: 1,250.
+    """
+    if is_number(label) and not re.search(r"[1-9]\d*,\d{3}$", label):
         value = number(label.replace(",", "."))
         if value is not None:
             return value

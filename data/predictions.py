@@ -18,6 +18,7 @@ from data.tasks import COURSE, Task
 logger = logging.getLogger("data")
 
 TABS = re.compile(r"\t+")
+QUOTED = re.compile(r'^"([^"]*)"$')
 ALSO_CALLED = {"predicted_similarity": "predicted_similiary"}  # the handout's spelling: the code's
 
 
@@ -74,7 +75,8 @@ def read_predictions(path: PathLike) -> Predictions:
 def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, stripped fields) of the numbered lines that are not blank.
 
-    Lines with a comma are split at commas, others at tabs: the course's files have both.
+    Lines with a comma are split at commas, others at tabs: the course's files have both. Quotation
+    marks around a whole field have no meaning.
     """
     for line, text in lines:
         if text.strip():
@@ -82,6 +84,7 @@ def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, l
             first, *others = row.split(",") if "," in row else TABS.split(row)
             # Only ASCII white space is stripped: other separators are not part of a number.
             fields = [first.strip(), *(other.strip(string.whitespace) for other in others)]
+            fields = [QUOTED.sub(r"\1", field) for field in fields]
             # An empty answer leaves a tab at the end of its row.
             yield line, fields if len(fields) > 1 or "\t" not in text else [*fields, ""]
 
@@ -93,13 +96,22 @@ def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
         if ALSO_CALLED.get(name, name) == task.prediction_header.lower():
             return task
     known = ", ".join(task.prediction_header for task in COURSE.values())
-    raise DataError(f"{path}:{line}: not a header of predictions; expected id and one of {known}")
+    hint = ""
+    if len(header) == 1 and ";" in header[0]:
+        hint = "; write commas instead of semicolons, and decimal points"
+    elif len(header) > 2 and header[0] in ("", "Unnamed: 0"):
+        hint = "; leave out the first column, row numbers (pandas: to_csv(..., index=False))"
+    raise DataError(
+        f"{path}:{line}: not a header of predictions; expected id and one of {known}{hint}"
+    )
 
 
 def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
     """Return a row's id, in lower case, and its answer as it is spelled."""
     if len(fields) != 2:
         raise DataError(f"{where}: {len(fields)} fields, expected an id and a prediction")
+    if "\t" in fields[0]:
+        raise DataError(f"{where}: has a tab and a comma; write numbers with a decimal point")
     return fields[0].lower(), fields[1]
 
 

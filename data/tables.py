@@ -740,11 +740,12 @@ def number(text: str | None) -> float | None:
 
 
 def choice(where: str, text: str, labels: Sequence[str]) -> int:
-    """Return the index in `labels` of the label in a field."""
-    if text not in labels:
+    """Return the index in `labels` of the label in a field, in any case."""
+    places = {label.casefold(): at for at, label in enumerate(labels)}
+    if text.casefold() not in places:
         expected = ", ".join(labels)
         raise DataError(f"{where}: label is {text[:40]!r}, expected one of {expected}; correct it")
-    return labels.index(text)
+    return places[text.casefold()]
 
 
 def score(where: str, text: str, column: str = "score") -> float:

@@ -164,6 +164,11 @@ def test_cs224n_files_are_read_as_by_csv():
     [
         (("Satz_eins", "Satz_zwei"), [("ein Hund", "eine Katze")], True),
         (("First sentence", "Second sentence"), [("x", "y")], True),
+        (("Satz 1", "Satz 2"), [("ein Hund", "eine Katze")], True),
+        (("Phrase A (fr)", "Phrase B (en)"), [("un chien", "a dog")], True),
+        (("Quality", "#1 ID", "#2 ID", "#1 String"), [("1", "7", "8", "x y")], True),
+        (("nr", "Zin 1", "Zin 2"), [("x7", "een hond", "een kat")], True),
+        (("Plan B", "Plan A"), [("Room 1", "Room 2")], False),
         (("satz", "urteil"), [("gut", "1"), ("nein", "0")], True),
         (("satz", "urteil"), [("gut", "yes"), ("nein", "no")], True),
         (("Good film", "1"), [("Bad film", "0")], False),

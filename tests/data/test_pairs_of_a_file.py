@@ -10,7 +10,7 @@ from conftest import toy_sentences
 
 from data.examples import DataError, SentencePair
 from data.overlap import text_hash
-from data.pairs import read_pairs, split_by_texts
+from data.pairs import label_value, read_pairs, split_by_texts
 from data.tasks import OWN
 
 
@@ -341,3 +341,16 @@ def test_texts_that_stand_for_missing_ones_are_told(tmp_path, caplog):
     (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n")
     read_pairs([path])
     assert "1 row(s) whose text is NaN or null (first: line 5); read as words" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("0,125", 0.125),
+        ("4,25", 4.25),
+        ("1,250", "1,250"),  # may be thousands
+        ("Yes", "yes"),
+    ],
+)
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(label, value):
+    assert label_value(label) == value

@@ -17,6 +17,7 @@ ROWS = [SentencePair(name, "x", "y", 1.0) for name in ("a1", "b2")]
         "id,Predicted_Similarity\nb2,2.5\na1,1\n",  # a student's own
         "id \t Predicted_Similiary \nB2, 2.5 \n\nA1, 1.0",
         "\ufeffid,predicted_similarity\r\nb2,2.5\r\na1,1e0\r\n",
+        '"id","Predicted_Similarity"\n"b2","2.5"\n"a1","1"\n',  # pandas, all quoted
     ],
 )
 def test_every_dialect_is_read(text, tmp_path):
@@ -43,6 +44,18 @@ def test_the_header_says_of_which_task_they_are(header, task, tmp_path):
 def test_every_row_is_predicted_and_no_other(rows, message, tmp_path):
     path = write(tmp_path, f"id,Predicted_Similarity\n{rows}")
     assert error_of(read_predictions(path).aligned, ROWS, "gold.csv").startswith(f"{path}{message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id;Predicted_Similarity\na1;1,5\n", "; write commas instead of semicolons"),
+        (",id,Predicted_Similarity\n0,a1,1\n", "; leave out the first column, row numbers"),
+        ("id\tPredicted_Similarity\na1\t1,5\n", ":2: has a tab and a comma; write numbers with"),
+    ],
+)
+def test_other_forms_have_a_remedy(text, message, tmp_path):
+    assert message in error_of(read_predictions, write(tmp_path, text))
 
 
 def test_what_is_off_the_scale_is_told_and_kept(tmp_path, caplog):

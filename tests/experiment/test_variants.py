@@ -43,9 +43,12 @@ def folder(finished, tmp_path):
         (["--encoder", "bi", "cross"], "--encoder: bi there, bi cross now"),
     ],
 )
-def test_another_command_is_refused_in_the_folder_and_named(flags, said, finished, start, capsys):
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry"])
+def test_another_command_is_refused_in_the_folder_and_named(
+    flags, said, dry, finished, start, capsys
+):
     before = hashes_of(finished)
-    assert start(finished / "r", *STS, *flags) == 2
+    assert start(finished / "r", *STS, *flags, *dry) == 2
     error = capsys.readouterr().err
     assert f"r: written by another command ({said}); give another --run-dir" in error
     assert hashes_of(finished) == before
