@@ -1,13 +1,14 @@
 """Select the rows on which checkpoints, epochs and thresholds are chosen; they are never scored."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from data.examples import Example, SentencePair
 from data.overlap import Seen, groups_by_text, overlap
-from data.tasks import TASKS, official_dev, read_sts, split_file
+from data.tasks import SPLITS, TASKS, Splits, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
 # Trials of tuned encoders are fitted on at most this many rows, to limit their time.
@@ -17,19 +18,37 @@ FEWEST_TO_CHOOSE = 20
 ENOUGH, MOST_TRIALS = 200, 5
 
 
-def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> list[SentencePair]:
+def selection_pairs(folder: Path, splits: Splits | None = None) -> list[SentencePair]:
     """Return the STS pairs for checkpoint selection, [] if the folder has no STS training file.
 
     CS224N reshuffled all of STS-Benchmark, so the official dev set would leak labels of its dev and
-    test files. The official-dev rows inside its *train* file (1,031) are safe. In a file without
-    official rows, the first thousand training pairs are used.
+    test files. The official-dev rows inside its *train* file are safe: those 920 of 1,031 that
+    share no text with dev and test. In a file without official rows, the first thousand such pairs
+    of train are used.
 
-    `pairs` are those of the STS training file, if already read.
+    `splits` are the STS pairs of the folder, if already read.
     """
-    if pairs is None:
-        path = split_file(folder, TASKS["sts"], "train")
-        pairs = read_sts(path) if path.is_file() else []
-    return official_dev(pairs) or pairs[:MOST]
+    train, *scored = (splits.train, splits.dev, splits.test) if splits else _sts_files(folder)
+    official, others = (
+        without_shared_texts(pairs, list(chain(*scored))) for pairs in (official_dev(train), train)
+    )
+    return official if len(official) >= FEWEST_TO_CHOOSE else others[:MOST]
+
+
+def _sts_files(folder: Path) -> Iterator[list[SentencePair]]:
+    for split in SPLITS:
+        path = split_file(folder, TASKS["sts"], split)
+        yield read_sts(path, labelled=True if split == "train" else None) if path.is_file() else []
+
+
+def without_shared_texts(
+    pairs: Sequence[SentencePair], scored: Sequence[Example]
+) -> list[SentencePair]:
+    """Return the pairs that share no text with examples that are scored later."""
+    seen = Seen()
+    seen.add_examples(scored)
+    shared = overlap(pairs, seen).shared  # (pairs,)
+    return [pair for pair, is_shared in zip(pairs, shared, strict=True) if not is_shared]
 
 
 def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: bool) -> np.ndarray:

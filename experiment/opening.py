@@ -20,7 +20,7 @@ from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.pairs import read_pairs
-from data.selection import MOST, selection_pairs
+from data.selection import MOST, selection_pairs, without_shared_texts
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.leaks import note_stages
 from experiment.grid import Stage, grid
@@ -124,11 +124,12 @@ def find_inputs(settings: Settings) -> Inputs:
                     f"--train-rows {rows}: {task} has {count} training examples; "
                     "use --train-rows all"
                 )
-    if about:  # never pairs that are scored later
-        train = [pair for part in splits.values() for pair in part.train]
-        selection = [pair for pair in train[:MOST] if isinstance(pair, SentencePair)]
+    if about:
+        (of_file,) = splits.values()
+        train = [pair for pair in of_file.train if isinstance(pair, SentencePair)]
+        selection = without_shared_texts(train, [*of_file.dev, *of_file.test])[:MOST]
     else:
-        selection = selection_pairs(folder, splits["sts"].train if "sts" in splits else None)
+        selection = selection_pairs(folder, splits.get("sts"))
     inputs = Inputs(
         settings,
         stages,
