@@ -32,8 +32,6 @@ BASIS = "Based on "  # start of a verdict's last paragraph, which pages leave ou
 Row = list[str]
 Line = dict[str, str]  # of a result file
 
-SYSTEM = ("task", "pretrain", "encoder")
-
 
 def fill_pages() -> list[str]:
     """Write all tables into the pages of the project; return the names of pages that changed.
@@ -136,25 +134,6 @@ def main_metric(task: str) -> str:
 
 
 # --- kinds of tables: (header, rows on the page, names) -> rows
-
-
-def full(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return all metrics of the systems of a run that the page names."""
-    columns = {"cosine": "cosine_spearman", "on unseen": "on_unseen"}
-    shown = []
-    for row in rows:
-        keys = {title: cell for title, cell in zip(header, row, strict=True) if title in SYSTEM}
-        cells = those(scored(name), **keys)
-        line = []
-        for title in header:
-            if title in (*SYSTEM, "n"):
-                line.append(cells[0][title])
-            elif title == "seen":
-                line.append(f"{mean(float(cell['seen']) for cell in cells):.1%}")
-            else:
-                line.append(spread(cells, columns.get(title, title)))
-        shown.append(line)
-    return shown
 
 
 def curves(header: Row, rows: list[Row], task: str, *names: str) -> list[Row]:
@@ -362,7 +341,7 @@ def _number(text: str) -> float | None:
 
 
 OF_ROWS = (
-    *(full, curves, differences, selection, systems, at_cls, carry_over, validity, shortcuts),
+    *(curves, differences, selection, systems, at_cls, carry_over, validity, shortcuts),
     *(ablation, speed),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

@@ -97,7 +97,7 @@ def test_a_tables_commands_are_commands(table):
 def test_what_tables_need_follows_from_their_commands():
     needs = {name: table.needs for name, table in TABLES.items()}
     assert needs["bundled-mini"] == () and needs["selection-dev"] == (DATA,)
-    assert needs["frozen"] == (DATA, MINILM)
+    assert needs["curves-sts-frozen"] == (DATA, MINILM)
     assert needs["benchmarks"] == (DATA, MINILM, "bfloat16")
     assert needs["benchmarks-avx2"] == (DATA, MINILM, "avx2")
     assert needs["growth"] == (MINILM,)
