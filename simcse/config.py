@@ -55,7 +55,7 @@ class SimCSEConfig:
     )
     eval_steps: int = option(
         125,
-        "steps between dev checks; the best checkpoint is kept",
+        "steps between checks on the selection pairs; the best checkpoint is kept",
         source="SimCSE's scripts; the paper says 250",
         least=1,
         most=MOST,
