@@ -126,7 +126,7 @@ def reproduce(options: Options, say: Say = print) -> int:
 
 def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
     """Yield a line on each table, and its commands if `commands` is set."""
-    yield f"{'table':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
+    yield f"{'table':30}{'minutes':>7}  {'needs':22}{'version':9}pages"
     total = 0.0
     for table in tables:
         stamps = stamps_of(table)
@@ -134,7 +134,7 @@ def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
         total += float(minutes or 0)
         versions = ",".join(sorted(name or "earlier" for name in versions_of(table))) or "none"
         needs, pages = " ".join(table.needs) or "-", " ".join(table.pages) or "-"
-        yield f"{table.name:30}{minutes or '-':>7}  {needs:13}{versions:9}{pages}"
+        yield f"{table.name:30}{minutes or '-':>7}  {needs:22}{versions:9}{pages}"
         if commands:
             yield from (f"    {command}" for command in table.commands)
     able = [table for table in tables if GPU not in table.needs]

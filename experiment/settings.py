@@ -191,12 +191,14 @@ class Settings:
     )
     unsup_data: str | None = option(
         None,
-        "sentences for unsup, one per line (default: wiki1m_for_simcse.txt of --data)",
+        "sentences for unsup, one per line (default: wiki1m_for_simcse.txt of --data; with "
+        "--pairs: the texts of its train part)",
         metavar="FILE",
     )
     sup_data: str | None = option(
         None,
-        "CSV for sup with columns sent0,sent1,hard_neg (default: nli_for_simcse.csv of --data)",
+        "table for sup with columns anchor, positive and optionally hard_neg (default: "
+        "nli_for_simcse.csv of --data)",
         metavar="FILE",
     )
     teacher: str | None = option(

@@ -57,11 +57,10 @@ def predict_command(words: Sequence[str]) -> None:
 Score new texts with a head that run_multitask.py has trained. Files of any size are
 read in chunks.
 
-FILE is tab-separated UTF-8, also compressed (.gz, .xz, .bz2), in one of two forms:
-  with a header: the columns of the task's files (sentence1 and sentence2, or sentence)
-  and optionally id. Quotes follow the rules of CSV; other columns are ignored.
-  without a header: one text per line, or two separated by a tab. Quotes are plain text,
-  and the id of a row is its line number.
+FILE is a table in UTF-8, also compressed (.gz, .xz, .bz2): separated by tabs, commas,
+semicolons or bars, or JSON lines. With a header, its columns of texts have usual names
+(sentence1 and sentence2, or sentence), and optionally id; others are ignored. Without
+one, it has one text per line or two columns of texts, and an id is a line number.
 
 The output has a header and a line per row: id; similarity, or is_duplicate and its
 probability, or sentiment and the probability of each class.""",
