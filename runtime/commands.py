@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from traceback import clear_frames
 from types import FrameType
@@ -176,6 +176,8 @@ def exit_code(
     except BrokenPipeError:  # the reader of the output has ended
         return 0
     except (UserError, OSError) as error:
+        with suppress(OSError):  # what was printed before stands above the error in a pipe, too
+            fault_of_output()
         print(f"{_who('error')}: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

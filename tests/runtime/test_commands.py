@@ -41,6 +41,23 @@ def test_a_fault_is_one_line(error, code, told, capsys):
     assert capsys.readouterr().err == told
 
 
+def test_an_error_stands_below_what_was_printed_before_it():
+    """In a pipe as in a terminal, although only standard output is buffered."""
+    code = """
+from runtime.commands import exit_code
+from runtime.errors import UserError
+def work():
+    print("three faults")
+    raise UserError("listed above")
+exit_code(work, torch=False)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert done.stdout == "three faults\nerror: listed above\n"
+
+
 def test_a_folder_that_is_gone_is_one_line(tmp_path):
     gone = tmp_path / "gone"
     code = "import os; os.rmdir(os.getcwd()); from runtime.commands import begin; begin()"
