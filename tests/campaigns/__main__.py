@@ -21,9 +21,9 @@ CAMPAIGNS = {  # and how many trials are a whole one
 # What the tests run: a case or two of the cheapest scenes.
 QUICK = {
     "kill": (3, ("download",)),
-    "inputs": (46, ()),
+    "inputs": (23, ()),
     "artefacts": (4, ("cache", "state", "index", "checkpoint")),
-    "commands": (100, ()),
+    "commands": (52, ()),
 }
 
 
