@@ -191,14 +191,13 @@ class Settings:
     )
     unsup_data: str | None = option(
         None,
-        "sentences for unsup, one per line (default: wiki1m_for_simcse.txt of --data; with "
-        "--pairs: the texts of its train part)",
+        "sentences for unsup (default: wiki1m_for_simcse.txt of --data, or --pairs' train texts)",
         metavar="FILE",
     )
     sup_data: str | None = option(
         None,
-        "table for sup with columns anchor, positive and optionally hard_neg (default: "
-        "nli_for_simcse.csv of --data)",
+        "table for sup: anchor, positive and optionally hard_neg (default: nli_for_simcse.csv "
+        "of --data)",
         metavar="FILE",
     )
     teacher: str | None = option(
