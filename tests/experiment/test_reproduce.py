@@ -61,11 +61,10 @@ def test_a_page_shows_the_result_files(path):
     assert pages.filled(page) == page, "python -m experiment.reproduce --pages"
 
 
-def test_results_are_of_this_version_or_the_last_release():
-    """Pages that show results of the last release say so."""
+def test_results_are_of_this_version():
     for table in TABLES.values():
         if table.pages:
-            assert reproduce.versions_of(table) in ({__version__}, {"1.0.0"}), table.name
+            assert reproduce.versions_of(table) == {__version__}, table.name
 
 
 def test_the_list_needs_no_torch():
