@@ -13,11 +13,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from data.examples import DataError, Example
 from runtime.files import open_plain, whole_file
+
+E = TypeVar("E", bound=Example)
 
 NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
@@ -141,6 +144,14 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
     if hashes.shape[1] == 1:
         return Overlap(shared, np.zeros(len(shared), bool))
     return Overlap(shared, _is_in(_combine(hashes), seen.pairs))
+
+
+def disjoint(examples: Sequence[E], others: Sequence[Example]) -> list[E]:
+    """Return the examples of one task that share no text with the others."""
+    seen = Seen()
+    seen.add_examples(others)
+    shared = overlap(examples, seen).shared  # (n,)
+    return [example for example, is_shared in zip(examples, shared, strict=True) if not is_shared]
 
 
 def write_digests(texts: Iterable[str], path: Path) -> None:

@@ -1,13 +1,12 @@
 """Select the rows on which checkpoints, epochs and thresholds are chosen; they are never scored."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from data.examples import Example, SentencePair
-from data.overlap import Seen, groups_by_text, overlap
+from data.overlap import Seen, disjoint, groups_by_text, overlap
 from data.tasks import SPLITS, TASKS, Splits, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
@@ -28,27 +27,17 @@ def selection_pairs(folder: Path, splits: Splits | None = None) -> list[Sentence
 
     `splits` are the STS pairs of the folder, if already read.
     """
-    train, *scored = (splits.train, splits.dev, splits.test) if splits else _sts_files(folder)
-    official, others = (
-        without_shared_texts(pairs, list(chain(*scored))) for pairs in (official_dev(train), train)
-    )
-    return official if len(official) >= FEWEST_TO_CHOOSE else others[:MOST]
+    train, dev, test = (splits.train, splits.dev, splits.test) if splits else _sts_files(folder)
+    official = disjoint(official_dev(train), [*dev, *test])
+    if len(official) >= FEWEST_TO_CHOOSE:
+        return official
+    return disjoint(train, [*dev, *test])[:MOST]
 
 
 def _sts_files(folder: Path) -> Iterator[list[SentencePair]]:
     for split in SPLITS:
         path = split_file(folder, TASKS["sts"], split)
         yield read_sts(path, labelled=True if split == "train" else None) if path.is_file() else []
-
-
-def without_shared_texts(
-    pairs: Sequence[SentencePair], scored: Sequence[Example]
-) -> list[SentencePair]:
-    """Return the pairs that share no text with examples that are scored later."""
-    seen = Seen()
-    seen.add_examples(scored)
-    shared = overlap(pairs, seen).shared  # (pairs,)
-    return [pair for pair, is_shared in zip(pairs, shared, strict=True) if not is_shared]
 
 
 def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: bool) -> np.ndarray:

@@ -18,9 +18,9 @@ from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
-from data.overlap import Seen
+from data.overlap import Seen, disjoint
 from data.pairs import read_pairs
-from data.selection import MOST, selection_pairs, without_shared_texts
+from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.leaks import note_stages
 from experiment.grid import Stage, grid
@@ -127,7 +127,7 @@ def find_inputs(settings: Settings) -> Inputs:
     if about:
         (of_file,) = splits.values()
         train = [pair for pair in of_file.train if isinstance(pair, SentencePair)]
-        selection = without_shared_texts(train, [*of_file.dev, *of_file.test])[:MOST]
+        selection = disjoint(train, [*of_file.dev, *of_file.test])[:MOST]
     else:
         selection = selection_pairs(folder, splits.get("sts"))
     inputs = Inputs(

@@ -332,8 +332,8 @@ def result_of(
 
     def make(work: "Work") -> None:
         stamp = run(table, command, places, work.state, say, shared=shared)
-        run_folder = RUNS / run_named(command) if run_named(command) else out
-        result = {"stamp": stamp, **read_result(table, command, run_folder)}
+        named = run_named(command)
+        result = {"stamp": stamp, **read_result(table, command, RUNS / named if named else out)}
         text = json.dumps(result, ensure_ascii=False)
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, NAMES.get(name, name))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from data.examples import DataError, SentencePair
 from data.locate import data_folder
-from data.overlap import Seen, overlap
+from data.overlap import disjoint
 from data.pairs import read_pairs
 from data.tasks import read_task
 from heads.saved import run_config
@@ -22,7 +22,7 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
     Raises:
         DataError: the data has changed since the run.
     """
-    config, seen = run_config(run), Seen()
+    config = run_config(run)
     options = config["options"]
     try:
         if tables := options.get("pairs"):
@@ -40,6 +40,4 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
             f"{named}: changed since {run} was written, so the pairs that the head was trained on "
             "are unknown; run its command again, or restore the original"
         )
-    seen.add_examples(splits.train)
-    shared = overlap(pairs, seen).shared
-    return [pair for pair, known in zip(pairs, shared, strict=True) if not known]
+    return disjoint(pairs, splits.train)

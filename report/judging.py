@@ -15,7 +15,7 @@ import numpy as np
 
 from baselines.words import FUNCTION_WORDS, jaccard
 from data.examples import Example
-from data.overlap import Seen, overlap
+from data.overlap import disjoint
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, Interval
@@ -264,10 +264,7 @@ def overlap_calls(
         return None
     if kind == "score":
         return shares(examples)
-    scored = Seen()
-    scored.add_examples(examples)
-    shared = overlap(train, scored).shared if train else ()
-    train = [pair for pair, known in zip(train, shared, strict=True) if not known]
+    train = disjoint(train, examples)
     if not is_labelled(train):
         return None
     threshold = best_threshold(shares(train), labels_of(train), "accuracy")
