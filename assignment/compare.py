@@ -165,7 +165,8 @@ def _places(suite: Suite, case: dict[str, Any], array: str, mistakes: tuple[str,
     fitting = [m["place"] for m in known if m["name"] in mistakes] or [
         m["place"]
         for m in known
-        if any(c == case["name"] and array in (ALL, n) for c, n in suite.mistakes[m["name"]])
+        if (case["name"], array) in (changed := suite.mistakes[m["name"]])
+        or (array == ALL and any(c == case["name"] for c, _ in changed))
     ]
     likeliest = [place for place, _ in Counter(fitting).most_common(2)]
     part = next(part for part in suite.about["parts"] if part["name"] == case["part"])

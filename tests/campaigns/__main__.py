@@ -36,11 +36,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=(), help="these scenes")
     options = parser.parse_args()
     planned = {options.campaign: (options.count, options.only)}
+    # What commands import late, once for all children.
+    for name in ("report.page.curves", "evaluation.command"):
+        import_module(name)
     if options.campaign == "quick":
         planned = QUICK
-    else:  # what training and the page import late, once for all children
-        import_module("torch._dynamo")
-        import_module("report.page.curves")
     trials: list[Trial] = []
     for name, (count, only) in planned.items():
         work, whole = CAMPAIGNS[name]

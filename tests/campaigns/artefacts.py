@@ -29,7 +29,7 @@ from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report
 from runtime.errors import UserError
 from runtime.files import digest
-from runtime.training import load_training, save_training
+from runtime.training import adamw, load_training, save_training
 from simcse.stage import read_notes
 
 MEMORY = 6 << 30  # bytes of address space: a header may promise any size
@@ -71,7 +71,7 @@ def _cached(given: Material, whole: Path) -> str:
 def _parts() -> dict[str, Any]:
     torch.manual_seed(0)
     layer = torch.nn.Linear(8, 8)
-    return {"layer": layer, "optimizer": torch.optim.AdamW(layer.parameters())}
+    return {"layer": layer, "optimizer": adamw([(layer, 1e-3)], 0.01)}
 
 
 def _state(given: Material, whole: Path) -> str:

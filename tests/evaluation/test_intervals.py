@@ -59,7 +59,7 @@ def test_clusters_are_those_of_merging_row_by_row():
     ("sizes", "kept"), [((1, 1), module.KEPT), ((2, 3), 0)], ids=["rows, kept", "clusters"]
 )
 def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, kept, monkeypatch):
-    monkeypatch.setattr(module, "RESAMPLES", 60)
+    monkeypatch.setattr(module, "RESAMPLES", 20)
     monkeypatch.setattr(module, "IN_MEMORY", 7 * 50)  # seven resamples at a time
     monkeypatch.setattr(module, "KEPT", kept)
     draw = np.random.default_rng(2)
@@ -71,7 +71,7 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
         return task_metrics(task, predictions[rows], gold[rows])[metric]
 
     units, plain = int(clusters.max()) + 1, []
-    for drawn in np.random.default_rng(module.SEED).integers(0, units, (60, units)):
+    for drawn in np.random.default_rng(module.SEED).integers(0, units, (20, units)):
         rows = np.concatenate([np.flatnonzero(clusters == unit) for unit in drawn])
         plain.append([score(rows, predictions) for predictions in systems])
     measure = weighted_metric(metric, TASKS[task], systems, gold)
@@ -89,7 +89,7 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
             (np.arange(50),),
             lambda rows: score(rows, systems[1]),
             vectorized=False,
-            n_resamples=60,
+            n_resamples=20,
             method="percentile",
             random_state=np.random.default_rng(module.SEED),
         )

@@ -29,7 +29,7 @@ def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
     start, toy_grid, capsys
 ):
     page = (toy_grid / "report.html").read_bytes()
-    assert start(toy_grid, *GRID) == 0
+    assert start(toy_grid, *GRID, figures=True) == 0
     printed = capsys.readouterr().out.strip()
     table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
     assert "| pearson" in table and "\nSTS (similarity 0-5): " in verdict

@@ -4,6 +4,9 @@ import json
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from matplotlib.figure import Figure
 
 import run_multitask
 from experiment.settings import Settings
@@ -22,17 +25,30 @@ GRID = ["--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross"
 GRID += ["--tune", "frozen", "full", "--pooling", "avg", "--geometry-steps", "2"]
 
 
-def run(checkpoint, data, folder, *argv) -> int:
-    """Run a command line in this process; return its exit code."""
+def run(checkpoint, data, folder, *argv, figures=False) -> int:
+    """Run a command line in this process; return its exit code.
+
+    The page has its figures if `figures` is set, and empty ones otherwise: most tests do not look
+    at them, and they would take a third of the time of such a run.
+    """
     files = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
-    return run_multitask.main([*files, *SMALL, "--precision", "float32", *argv])
+    argv = [*files, *SMALL, "--precision", "float32", *argv]
+    if figures:
+        return run_multitask.main(argv)
+    with patch.object(Figure, "savefig", empty):
+        return run_multitask.main(argv)
+
+
+def empty(figure, file, **settings) -> None:
+    """Stand for `Figure.savefig`."""
+    file.write("<svg></svg>")
 
 
 @cache
 def grid(checkpoint, data) -> Path:
     """Run a grid of two backbones, all tasks and both ways to tune; once for all files."""
     folder = checkpoint.parent / "runs" / "grid"
-    assert run(checkpoint, data, folder, *GRID) == 0
+    assert run(checkpoint, data, folder, *GRID, figures=True) == 0
     return folder
 
 
