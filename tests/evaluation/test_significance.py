@@ -193,7 +193,7 @@ def test_scores_stay_possible_however_much_seeds_differ(few_resamples):
 
 
 def closed(p_values: Sequence[float]) -> list[float]:
-    """Return p values adjusted by closed testing (Marcus, Peritz & Gabriel 1976), by its definition.
+    """Return p values adjusted by closed testing (Marcus, Peritz & Gabriel 1976), as defined.
 
     A hypothesis falls with all sets of hypotheses that contain it, each tested by Bonferroni.
     """

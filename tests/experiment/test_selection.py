@@ -63,7 +63,7 @@ def decided(folder):
 
 @pytest.mark.parametrize(
     "tune",
-    [["frozen"], ["joint"], ["full", "--rates", "1e-4", "1e-3", "--task", "para"]],
+    [["frozen"], ["joint"], ["full", "--rates", "1e-4", "1e-3", "--task", "para", "sts"]],
     ids=lambda words: words[0],
 )
 def test_other_labels_of_dev_and_test_change_the_scores_only(
