@@ -21,7 +21,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -214,7 +214,7 @@ def check(settings: Any) -> None:
             _check_nested(entry.name, value, settled.nested)
             continue
         kind = _type_of(type(settings), entry.name)
-        if value is None and kind != typing.get_type_hints(type(settings))[entry.name]:
+        if value is None and kind != _types_of(settings.__class__)[entry.name]:
             continue  # the field may be None
         several = typing.get_origin(kind) is tuple
         for item in value if several else (value,):
@@ -259,9 +259,14 @@ def _add(
     return target.add_argument(flag, type=_reader(kind, settled), **more)
 
 
+@cache
+def _types_of(settings: type) -> dict[str, Any]:
+    return typing.get_type_hints(settings)
+
+
 def _type_of(settings: type, name: str) -> Any:
     """Return a field's type, without None if it is optional."""
-    kind = typing.get_type_hints(settings)[name]
+    kind = _types_of(settings)[name]
     if isinstance(kind, types.UnionType):
         (kind,) = (part for part in typing.get_args(kind) if part is not type(None))
     return kind

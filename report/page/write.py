@@ -27,6 +27,13 @@ from runtime.streams import Say
 PAGE = "report.html"
 SYNTHETIC = {"bundled": " (synthetic)"}
 TEMPLATES = Path(__file__).parent / "templates"
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> None:
@@ -69,14 +76,7 @@ def write_page(path: Path, data: str | None = None) -> Path:
 
 def write_finished(run: FinishedRun) -> Path:
     """Write the page of a run that was read; see `write_page`."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("page.html.j2").render(page_content(run))
+    page = ENVIRONMENT.get_template("page.html.j2").render(page_content(run))
     write_text(run.path / PAGE, page)
     return run.path / PAGE
 
