@@ -26,7 +26,7 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
     argv = ["--pairs", str(tmp_path / "my.tsv"), "--backbone", str(tiny_checkpoint)]
     argv += ["--pretrain", "sup", "--sup-data", str(toy_data / "nli_for_simcse.csv")]
     argv += "--encoder bi --no-baseline --device cpu --precision float32".split()
-    argv += ["--simcse-batch-size", "32", "--simcse-steps", "48", "--simcse-epochs", "200", "--eval-steps", "4"]
+    argv += "--simcse-steps 48 --simcse-epochs 200 --simcse-batch-size 32 --eval-steps 4".split()
     argv += ["--head-epochs", "2", "--cost-seconds", "0", "--threads", "1", "--run-dir"]
     whole, cut = tmp_path / "whole" / "r", tmp_path / "cut" / "r"
     process = subprocess.Popen(
