@@ -276,6 +276,8 @@ def predictions_name(cell_name: str, task: str, split: str) -> str:
 
 def provenance() -> dict[str, Any]:
     """Return the versions of Python and the main packages, the machine, and the code's commit."""
+    from runtime.device import instructions  # loads PyTorch, which a reader of runs does without
+
     try:
         # The commit, and whether files differ from it; None outside git.
         described = subprocess.run(
@@ -292,6 +294,8 @@ def provenance() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
-        "machine": f"{platform.machine()}, {cores()} cores, {platform.system()}",
+        "machine": (
+            f"{platform.machine()} ({instructions()}), {cores()} cores, {platform.system()}"
+        ),
         "commit": commit,
     }

@@ -77,6 +77,13 @@ def processor_kind() -> str:
     return "avx2" if flags.get("avx2") else "other"
 
 
+def instructions() -> str:
+    """Return the processor's widest instructions for products; they decide the last digits."""
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    names = ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2")
+    return next((name for name in names if flags.get(name)), "other")
+
+
 def has_vnni() -> bool:
     """Return whether the processor adds products of bytes in 32 bits: by VNNI, or by AMX."""
     flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from report.run_folder import provenance
 from runtime.device import (
     autocast,
     choose_device,
     choose_precision,
+    instructions,
 )
 from runtime.errors import MachineError
 from runtime.training import random_state, restore_random_state, set_seed
@@ -106,3 +108,18 @@ def test_random_numbers_are_drawn_again_from_a_state():
     torch.rand(7)
     restore_random_state(state)
     assert torch.equal(torch.rand(5), first)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"avx2": True, "avx512_f": True, "avx512_bf16": True, "amx_bf16": True}, "amx_bf16"),
+        ({"avx2": True, "avx512_f": True, "avx512_bf16": True, "amx_bf16": False}, "avx512_bf16"),
+        ({"avx2": True}, "avx2"),
+        ({}, "other"),
+    ],
+)
+def test_a_processor_is_named_by_its_widest_instructions(flags, expected, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: flags, raising=False)
+    assert instructions() == expected
+    assert f" ({expected}), " in provenance()["machine"]
