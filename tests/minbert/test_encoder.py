@@ -4,6 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from conftest import real_checkpoint, toy_sentences
@@ -292,7 +293,6 @@ def test_what_is_no_text_is_refused_in_one_line(texts, message, tiny_encoder):
 
 
 def test_arrays_columns_and_generators_of_texts_are_texts(own):
-    pandas = pytest.importorskip("pandas", reason="pandas makes columns")
     expected = own.encode(TEXTS)
     for texts in (
         np.array(TEXTS, object),
