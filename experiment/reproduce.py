@@ -58,7 +58,7 @@ class Shared:
 DESCRIPTION = """Regenerate the tables and figures of README, docs/ and the model cards, then fill
 the pages. Tables that this version has already generated are skipped."""
 EPILOG = """examples:
-  tables of the included models and data that take minutes:
+  the fastest tables of the included models and data, some minutes in all:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
     python -m experiment.reproduce --data DATA --jobs 2
@@ -76,7 +76,7 @@ class Options:
     """The command line."""
 
     only: tuple[str, ...] = option((), "only these tables", metavar="NAME")
-    quick: bool = option(False, "tables of the included models and data that take minutes")
+    quick: bool = option(False, "the fastest tables of the included models and data")
     list: bool = option(
         False, "show all tables: minutes, needs, version, pages; with --only, their commands too"
     )
