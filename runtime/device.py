@@ -68,8 +68,7 @@ def choose_precision(precision: str, device: torch.device) -> torch.dtype:
 
 def processor_kind() -> str:
     """Return the kind of a processor for products: `bfloat16`, else `vnni`, `avx2` or `other`."""
-    # Older releases of torch do not report this; float32 always works.
-    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    flags = _capabilities()
     if flags.get("avx512_bf16") or flags.get("amx_bf16"):
         return "bfloat16"
     if has_vnni():
@@ -77,16 +76,22 @@ def processor_kind() -> str:
     return "avx2" if flags.get("avx2") else "other"
 
 
+def _capabilities() -> dict[str, Any]:
+    # Older releases of torch do not report them; float32 always works.
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return flags
+
+
 def instructions() -> str:
     """Return the processor's widest instructions for products; they decide the last digits."""
-    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    flags = _capabilities()
     names = ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2")
     return next((name for name in names if flags.get(name)), "other")
 
 
 def has_vnni() -> bool:
     """Return whether the processor adds products of bytes in 32 bits: by VNNI, or by AMX."""
-    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    flags = _capabilities()
     # avx_vnni: laptops since 2021, which have no AVX-512.
     return any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 

@@ -78,7 +78,7 @@ def test_other_labels_of_dev_and_test_change_the_scores_only(
     assert all(choice["chosen_on"] == "train" for choice, _, _ in decided(first).values())
     assert any(thresholds for _, _, thresholds in decided(first).values())
     names = [path.relative_to(first) for path in first.glob("predictions/*/*.csv")]
-    assert len(names) >= 4
+    assert len(names) >= 8
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes()
     scores = [[cell.metrics for cell in cells_of(folder)] for folder in (first, second)]

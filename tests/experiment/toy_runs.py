@@ -1,6 +1,7 @@
 """Runs on toy data, small enough for tests: by the command line's words, or as a program does."""
 
 import json
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,7 @@ def run(checkpoint, data, folder, *argv, figures=False) -> int:
     """
     files = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
     argv = [*files, *SMALL, "--precision", "float32", *argv]
-    if figures:
-        return run_multitask.main(argv)
-    with patch.object(Figure, "savefig", empty):
+    with nullcontext() if figures else patch.object(Figure, "savefig", empty):
         return run_multitask.main(argv)
 
 

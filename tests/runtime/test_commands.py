@@ -41,7 +41,7 @@ def test_a_fault_is_one_line(error, code, told, capsys):
     assert capsys.readouterr().err == told
 
 
-def test_an_error_stands_below_what_was_printed_before_it():
+def test_an_error_stands_below_earlier_output():
     """In a pipe as in a terminal, although only standard output is buffered."""
     code = """
 from runtime.commands import exit_code
