@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from search.nearest import top_k
 
 from benchmarks.engine import Figure, Side, Work, expect
 from benchmarks.inputs import Bench, made_sentences
@@ -30,7 +31,6 @@ from report.page.curves import look_of
 from report.page.figure import draw, in_light_colours, legend
 from report.page.write import write_page
 from report.run_folder import COMPARISONS, RunFolder
-from search.nearest import top_k
 from simcse.train import SimCSETrainer
 
 SENTENCES = (1_000, 10_000, 100_000)

@@ -26,7 +26,7 @@ EPILOG = """works:
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
-  search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
+  search        10 nearest of 100 queries among a million vectors
   growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
                 takes five to ten minutes; runs only if named
 

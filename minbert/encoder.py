@@ -1,7 +1,6 @@
 """SentenceEncoder: texts in, one embedding per text out.
 
-`encode` takes the keywords of sentence-transformers' `SentenceTransformer`, whose evaluators, and
-programs written for it, use our encoder as it is.
+`encode` takes the keywords of sentence-transformers' `SentenceTransformer`.
 
 Legend: N, M texts, B sequences of a batch, H hidden_size, E dimensions of an embedding, which are H
 unless a Dense follows the pooling, D dimensions that are kept.
@@ -61,18 +60,6 @@ KEEP_FROM = 1024
 PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
 
 
-class ModelCardData:
-    """The attribute in which evaluators of sentence-transformers store their metrics."""
-
-    def __init__(self) -> None:
-        self.metrics: dict[str, float] = {}
-
-    def set_evaluation_metrics(
-        self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
-    ) -> None:
-        self.metrics.update(metrics)
-
-
 class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
@@ -125,7 +112,6 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.classifier: BertClassifier | None = None
-        self.model_card_data = ModelCardData()
         self.normalize = normalize
         self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS

@@ -19,7 +19,6 @@ FLOW = {
     "baselines": {"runtime", "data", "minbert", "simcse"},
     "evaluation": BELOW_REPORT - {"evaluation"},
     "report": BELOW_REPORT,
-    "search": {"runtime", "data", "minbert", "heads", "baselines", "evaluation"},
     "experiment": {*BELOW_REPORT, "report"},
     "assignment": {*BELOW_REPORT, "report"},
 }

@@ -291,7 +291,6 @@ def tiny(tmp_path, monkeypatch):
         (training, "BATCH_SIZE", 4),
         (training, "CACHED", 4),
         (search, "ROWS", 300),
-        (search, "MINED", 200),
         (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
         (engine, "REPEATS", 0),  # tests run beside each other
     ]:

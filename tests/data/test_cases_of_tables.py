@@ -13,7 +13,6 @@ from data.tables import open_table, open_texts
 from data.tasks import TASKS, read_quora, read_sst, read_sts, read_task
 from data.triplets import iter_pairs, iter_triplets
 from heads.predict import read_rows as rows_to_predict
-from search.index import read_rows as rows_to_index
 
 CS224N = Path(__file__).parents[3] / "shared" / "data" / "cs224n"
 LABELLED = (
@@ -95,9 +94,6 @@ def test_json_lines_are_rows(tmp_path, caplog):
     texts = "".join(json.dumps({"id": n, "text": a}) + "\n" for n, (a, _) in enumerate(PAIRS))
     path = write(tmp_path, texts)
     assert list(iter_sentences(path)) == [a for a, _ in PAIRS]
-    assert [tuple(row) for _, row in rows_to_index(path)] == [
-        (str(n), a) for n, (a, _) in enumerate(PAIRS)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +186,6 @@ def test_a_line_is_a_text_but_for_a_header(name, tmp_path):
     assert list(iter_sentences(write(tmp_path, "a kite, red\nb\n"))) == ["a kite, red", "b"]
     table = lines([("id", name), ("x1", "one text"), ("x2", "another")], ",")
     assert list(iter_sentences(write(tmp_path, table))) == ["one text", "another"]
-    assert [row.id for _, row in rows_to_index(write(tmp_path, table))] == ["x1", "x2"]
 
 
 def test_blank_lines_before_the_first_text_are_passed_over(tmp_path):

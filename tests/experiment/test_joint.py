@@ -17,7 +17,6 @@ from report.page.write import write_page
 from report.run_folder import RunFolder
 from run_multitask import contrastive_stage, say_nothing
 from runtime.files import digest
-from search.encoders import open_cross_encoder
 
 FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
 FLAGS += ["--schedule", "sequential", "annealed"]
@@ -60,7 +59,7 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
         assert np.allclose(predicted, RunFolder(finished).predictions(cell, examples), atol=1e-5)
 
 
-def test_costs_page_and_search_know_its_heads(finished, toy_data):
+def test_costs_page_and_predictions_know_its_heads(finished, toy_data):
     found = measure_run(finished, 0.02, "cpu")
     places = [(cell["task"], cell["cost"]["encoder"]) for cell in found["cells"]]
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
@@ -69,7 +68,7 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
     assert "jointly fine-tuned (sequential)" in page and "joint-annealed" in page
     path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
     pair = read_task(toy_data, "sts").dev[0]
-    (score,) = open_cross_encoder(path, "cpu", "float32")(pair.text_a, [pair.text_b])
+    (score,) = load_head(path, "cpu", "float32").soft([pair.texts])
     (cell,) = (c for c in cells_of(finished) if c.name == path.stem and c.split == "dev")
     predicted = RunFolder(finished).predictions(cell, read_task(toy_data, "sts").dev)
     assert score == pytest.approx(predicted[0], abs=1e-4)

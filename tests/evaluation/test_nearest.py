@@ -1,13 +1,23 @@
-"""Nearest rows and pairs: equal to brute force, ties, edges and other blocks included."""
+"""Nearest rows: equal to brute force, ties, edges and other blocks included."""
 
 import numpy as np
 import pytest
 import torch
-from indexing import cut, unit_rows
-from sentence_transformers.util import paraphrase_mining_embeddings, semantic_search
+from sentence_transformers.util import semantic_search
 
-from search import nearest
-from search.nearest import products, rounding, similar_pairs, top_k
+from evaluation import nearest
+from evaluation.nearest import rounding, top_k
+
+
+def unit_rows(count: int, dimensions: int, seed: int = 0) -> np.ndarray:
+    """Return random float32 rows of length 1."""
+    rows = np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def cut(rows: np.ndarray, *sizes: int) -> list[np.ndarray]:
+    """Cut rows into blocks of these sizes and one of the rest."""
+    return np.split(rows, np.cumsum(sizes))
 
 
 def by_brute_force(queries: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
@@ -59,61 +69,6 @@ def test_few_rows_are_scored_exactly(monkeypatch):
     rows = unit_rows(600, 16, 4)
     top_k(unit_rows(10, 16), cut(rows, 300), 5)
     assert [len(pairs) for pairs in scored[:1]] == [50] and len(scored[1]) < 50
-    scored.clear()
-    list(similar_pairs([rows], 0.8))
-    assert sum(map(len, scored)) == len(pairs_by_brute_force(rows, 0.8)) > 5
-    scored.clear()
-    list(similar_pairs([rows], -1.0, 7))
-    assert [len(pairs) for pairs in scored[:1]] == [7] and len(scored[1]) < 7
-
-
-def pairs_by_brute_force(rows: np.ndarray, threshold: float) -> list[tuple[int, int]]:
-    exact = rows.astype(float) @ rows.T.astype(float)
-    pairs = [(i, j) for i, j in np.argwhere(exact >= threshold).tolist() if i < j]
-    return sorted(pairs, key=lambda pair: (-exact[pair].round(14), pair))
-
-
-@pytest.mark.parametrize(
-    ("threshold", "most", "sizes"),
-    [(0.3, 10_000, ()), (-1.0, 25, (40, 3, 30)), (0.5, 8, (1,)), (0.99, 9, (40, 3, 30))],
-)
-def test_pairs_are_those_of_brute_force_in_any_blocks(threshold, most, sizes, monkeypatch):
-    monkeypatch.setattr(nearest, "LEFT_ROWS", 16)
-    rows = unit_rows(90, 12, 10)
-    rows[[20, 41, 77]] = rows[4]
-    blocks, ticks = cut(rows, *sizes), []
-    ((cosines, pairs),) = similar_pairs(blocks, threshold, most, ticks.append)
-    assert sum(ticks) == 90**2
-    expected = pairs_by_brute_force(rows, threshold)
-    assert expected and list(map(tuple, pairs.tolist())) == expected[:most]
-    assert (np.diff(cosines) <= 0).all() and (cosines >= threshold).all()
-    unsorted = [
-        tuple(pair) for _, part in similar_pairs(blocks, threshold) for pair in part.tolist()
-    ]
-    assert sorted(unsorted) == sorted(expected)
-
-
-def test_paraphrase_mining_of_sentence_transformers_finds_the_same():
-    rows = unit_rows(120, 16, 11)
-    ((cosines, pairs),) = similar_pairs(cut(rows, 50), 0.4, 1000)
-    theirs = paraphrase_mining_embeddings(torch.from_numpy(rows), max_pairs=10_000, top_k=119)
-    theirs = [(score, i, j) for score, i, j in theirs if score >= 0.4]
-    assert {tuple(sorted(pair)) for _, *pair in theirs} == set(map(tuple, pairs.tolist()))
-    assert cosines == pytest.approx([score for score, _, _ in theirs], abs=1e-6)
-
-
-def test_a_pair_exactly_at_the_threshold_is_in_and_one_below_is_out():
-    """Cosines that float32 products cannot tell from the threshold."""
-    rows = np.zeros((40, 8), np.float32)
-    rows[:, 0] = 1
-    rows[20:, 0], rows[20:, 1] = 0.75, np.sqrt(1 - 0.75**2)
-    rows[30:, 0] = np.nextafter(np.float32(0.75), 0, dtype=np.float32)
-    ((cosines, pairs),) = similar_pairs([rows], 0.75)
-    between = pairs[(pairs[:, 0] < 20) & (pairs[:, 1] >= 20)]
-    assert sorted(map(tuple, between.tolist())) == [
-        (i, j) for i in range(20) for j in range(20, 30)
-    ]
-    assert cosines.min() == 0.75
 
 
 @pytest.mark.parametrize(("count", "dimensions"), [(1, 16), (50, 256)])
@@ -121,7 +76,7 @@ def test_the_bound_on_rounding_holds(count, dimensions):
     left, right = unit_rows(count, dimensions, 6), unit_rows(300, dimensions, 7)
     right[:50] = left + right[:50] / 20  # cosines near 1, where results are rounded most
     right /= np.linalg.norm(right, axis=1, keepdims=True)
-    scores = products(left, right)
+    scores = torch.from_numpy(left) @ torch.from_numpy(right).T
     exact = left.astype(float) @ right.astype(float).T
     error = np.abs(scores.double().numpy() - exact).max()
     assert scores.dtype == torch.float32 and 0 < error < rounding(dimensions)
