@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from search.nearest import top_k
 
 from benchmarks.engine import Figure, Side, Work, expect
 from benchmarks.inputs import Bench, made_sentences
@@ -21,6 +20,7 @@ from benchmarks.training import our_trainer
 from data.overlap import Seen
 from data.tasks import TASKS, Splits
 from evaluation.metrics import labels_of
+from evaluation.nearest import top_k
 from evaluation.scoring import score_split
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.errors import UserError
-from runtime.options import option
+from runtime.options import did_you_mean, option
 
 # Kind of work: a function of this name in this module of benchmarks/.
 WORKS = {
@@ -14,10 +14,6 @@ WORKS = {
     "cross": "encoding",
     "search": "search",
     "growth": "growth",
-}
-GONE = {
-    "busy": "its figures are in docs/log.md",
-    "shares": "use PyTorch's profiler; its figures are in docs/log.md",
 }
 USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
@@ -66,7 +62,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for work in self.only:
-            if work in GONE:
-                raise UserError(f"--only {work} was removed in 1.1: {GONE[work]}")
             if work not in WORKS:
-                raise UserError(f"--only {work}: expected one of {', '.join(WORKS)}")
+                raise UserError(
+                    f"--only {work}: expected one of {', '.join(WORKS)}{did_you_mean(work, WORKS)}"
+                )

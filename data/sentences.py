@@ -95,7 +95,7 @@ def write_sentences(options: Options) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog="python -m data.sentences", description=DESCRIPTION)
-    return exit_code(lambda: write_sentences(options), torch=False)
+    return exit_code(lambda: write_sentences(options))
 
 
 if __name__ == "__main__":

@@ -302,7 +302,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "Write SimCSE's training file, sent0,sent1[,hard_neg], from other labelled sets."
     program = "python -m data.triplets"
     options = parse(Options, argv, prog=program, description=about, epilog=EPILOG)
-    return exit_code(lambda: write_triplets(options), torch=False)
+    return exit_code(lambda: write_triplets(options))
 
 
 if __name__ == "__main__":

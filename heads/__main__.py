@@ -9,7 +9,7 @@ from typing import Any
 from runtime.commands import begin, run_command
 from runtime.errors import UserError
 from runtime.options import option, parse
-from runtime.streams import need_reader, printable
+from runtime.streams import printable
 
 OVERVIEW = """\
 Use the heads that a run of run_multitask.py has trained.
@@ -73,8 +73,6 @@ examples:
 
 Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
-    # Stop reading a long file when the program that reads the output, such as `head`, ends.
-    need_reader()
     # Loaded after the flags are parsed, so --help and errors in flags are fast.
     import torch
 

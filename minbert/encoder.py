@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
-from minbert.cut import CUT
 from minbert.fast.int8 import WAYS, Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
@@ -35,6 +34,7 @@ from minbert.prompts import Prompts
 from minbert.sentence_format import read_pooling, write_modules
 from minbert.steps import width_after
 from minbert.tokenizer import BertTokenizer, check_texts
+from runtime.cut import CUT
 from runtime.device import (
     ONE_AT_A_TIME,
     RELEASE_STEPS,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from inspect import unwrap
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from runtime.errors import StateError, TrainingError
-from runtime.files import is_sealed, seal, whole_file
+from runtime.files import whole_file
 from runtime.processes import gather_objects, is_main, main_decides, rank, world_size
 
 
@@ -205,7 +206,6 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
             torch.save(state, temporary)
         except RuntimeError as error:  # torch's error for a full disk
             raise OSError(str(error)) from None
-        seal(temporary, path.name)
 
 
 def saved_state(path: Path | None) -> Path | None:
@@ -220,17 +220,18 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
     Raises:
         StateError: a damaged or foreign file, or the state of another run.
     """
-    if not is_sealed(path):
-        raise StateError(
-            f"{path}: damaged since it was saved, or by an earlier version; delete it to start over"
-        )
     try:
+        # A saved state is a zip archive, whose sums torch.load does not check.
+        with ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise ValueError(f"{damaged} is damaged")
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
         restore_random_state(state["random"][rank()])  # one per process
         return dict(state["progress"])
     except (
+        BadZipFile,
         pickle.UnpicklingError,
         RuntimeError,
         EOFError,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from heads.__main__ import main as heads
-from minbert.cut import MOST, CutTexts
 from minbert.encode.__main__ import main as encode
 from runtime.commands import exit_code
+from runtime.cut import MOST, CutTexts
 
 LONG = "the old cat sees a red boat " * 40
 LENGTH = 64  # tokens that the tiny checkpoint reads
@@ -74,7 +74,7 @@ def test_what_came_before_the_command_is_not_counted(tiny_encoder, caplog):
 
 
 def test_what_is_remembered_has_an_end(monkeypatch):
-    monkeypatch.setattr("minbert.cut.MOST", 2)
+    monkeypatch.setattr("runtime.cut.MOST", 2)
     cut = CutTexts()
     for number in range(10):
         cut.add((f"text {number}",), 8)

@@ -49,7 +49,7 @@ from runtime.errors import UserError
 def work():
     print("three faults")
     raise UserError("listed above")
-exit_code(work, torch=False)
+exit_code(work)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -130,8 +130,6 @@ def test_a_program_runs_the_command_that_is_named(capsys):
     ):
         assert run_command("python -m x", commands, words, overview="what they do\n") == code
         assert tuple(capsys.readouterr()) == told
-    assert run_command("python -m x", commands, ["old", "a"], gone={"old": "use show"}) == 2
-    assert capsys.readouterr().err == "error: old was removed in 1.1: use show\n"
 
 
 ROOT = Path(__file__).parents[2]

@@ -1,9 +1,7 @@
-"""Counts texts that were cut to an encoder's maximum length, for a note at a command's end."""
+"""Counts texts that were cut to an encoder's maximum length, for the last note of a command."""
 
 import hashlib
 from collections import defaultdict
-
-from runtime.commands import LAST_NOTES
 
 MOST = 100_000  # remembered texts of one length; a limit, so memory does not grow with a file
 
@@ -50,4 +48,3 @@ def _sentence(count: int, noun: str, max_length: int) -> str:
 
 
 CUT = CutTexts()
-LAST_NOTES.append(CUT.note)
