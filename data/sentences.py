@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from data.examples import DataError
-from data.tables import PathLike, numbered_lines, open_texts
+from data.table import PathLike, numbered_lines, open_texts
 from runtime.commands import begin, exit_code
 from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse

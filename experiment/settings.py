@@ -184,10 +184,9 @@ class Settings:
     )
     columns: tuple[str, ...] = option(
         (),
-        "names or numbers of the text columns and the label column of --pairs (usual names are "
-        "recognised)",
+        "columns of --pairs: FIRST SECOND LABEL (or TEXT LABEL) by name, or by number without a "
+        "header (usual names are known)",
         metavar="NAME",
-        rare=True,
     )
     unsup_data: str | None = option(
         None,

@@ -8,14 +8,14 @@ import tracemalloc
 import pytest
 from reading import error_of, write
 
-from data.columns import pair_columns
 from data.sentences import iter_sentences
-from data.tables import (
+from data.table import (
     choice,
     content_digest,
     decoded_lines,
     numbered_lines,
     open_table,
+    pair_columns,
     plain_fields,
     score,
     stored,

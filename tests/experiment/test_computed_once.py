@@ -9,7 +9,7 @@ import toy_runs
 from safetensors.torch import load_file
 
 from baselines.objectives import ALL_OBJECTIVES
-from data import tables
+from data import table
 from data.tasks import read_task
 from minbert import encoder as encoder_module
 from minbert.encoder import SentenceEncoder
@@ -71,7 +71,7 @@ def test_a_training_file_is_read_and_hashed_once_whatever_the_seeds(
 def test_a_table_is_read_once_by_a_run_and_once_by_its_costs(
     tiny_checkpoint, toy_data, tmp_path, counted
 ):
-    read = counted(tables, "open_file", lambda path: path.name)
+    read = counted(table, "open_file", lambda path: path.name)
     grid = {"pretrain": "unsup", "task": "sts", "encoder": ("bi", "cross")}
     toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
     assert read["sts-train.csv"] == read["sts-dev.csv"] == 1  # to select by, to train on, to score

@@ -139,7 +139,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
     blocks = re.findall(r"<!-- runs as pasted: [^\n]* -->\n```bash\n(.*?)```", README, re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(blocks) == 2 and len(lines) > 7
+    assert len(blocks) == 2 and len(lines) > 6
     monkeypatch.chdir(tmp_path)
     Path("data").symlink_to(ROOT / "data")
     programs = {"heads": heads_main, "report": report_main}

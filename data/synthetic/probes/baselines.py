@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from data.synthetic.evaluations import holds_new_opinion
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.words import SPLITS
-from data.tables import numbered_lines
+from data.table import numbered_lines
 from data.tasks import COURSE
 from evaluation.metrics import row_errors, task_metrics
 from evaluation.table import csv_text

@@ -10,7 +10,7 @@ from data.locate import BUNDLED
 from data.synthetic import write
 from data.synthetic.generate import MAKERS, QUOTAS, SIZES, Writer, write_task
 from data.synthetic.synonyms import synonym_lines
-from data.tables import numbered_lines
+from data.table import numbered_lines
 from data.tasks import COURSE
 
 
