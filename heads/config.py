@@ -21,7 +21,7 @@ LEAST_STEPS = 80
 # The data that decide after how many epochs a head stops.
 SELECT = ("train", "dev", "last")
 
-# Joint training: orders of the batches, and remedies against forgetting.
+# Joint training: orders of the batches, and what is done against forgetting.
 SCHEDULES = ("sequential", "round-robin", "proportional")
 REMEDIES = ("replay",)
 REPORT_ORDER = ("sst", "sts", "para")  # table 3: the first task is forgotten
@@ -110,7 +110,7 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
 
 @dataclass(frozen=True)
 class JointConfig:
-    """The settings of joint training. The settings of a remedy begin with its name."""
+    """The settings of joint training."""
 
     schedule: str = "proportional"
     remedies: tuple[str, ...] = ()

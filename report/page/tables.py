@@ -25,6 +25,7 @@ class Table:
     caption: str
     header: tuple[str, ...]
     rows: Sequence[Sequence[Entry]]
+    kind: str = ""  # a CSS class
 
     @property
     def numbers(self) -> list[bool]:

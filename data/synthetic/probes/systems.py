@@ -153,9 +153,9 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, cache: Path) -> Meas
     return measured
 
 
-def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
+def random_twin(encoder: SentenceEncoder) -> SentenceEncoder:
     """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
-    set_seed(seed)
+    set_seed(0)
     model = BertModel(encoder.model.config, encoder.model.pooler is not None)
     twin = SentenceEncoder(model, encoder.tokenizer, encoder.pooling, str(encoder.device))
     twin.max_length = encoder.max_length
