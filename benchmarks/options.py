@@ -13,9 +13,7 @@ WORKS = {
     "grad_cache": "training",
     "cross": "encoding",
     "search": "search",
-    "growth": "growth",
 }
-USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
   encode        2,000 sentences to embeddings, 400 per round, MiniLM and mini; half of them,
                 bert-base's shape
@@ -23,8 +21,6 @@ EPILOG = """works:
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   search        10 nearest of 100 queries among a million vectors
-  growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
-                takes five to ten minutes; runs only if named
 
 All sides are first checked to compute the same thing.
   seconds   median of the rounds (slow peers: fewer rounds)
@@ -41,17 +37,13 @@ OpenVINO, ONNX Runtime, CTranslate2, zentorch and faiss are optional."""
 class Options:
     """The options of the command line."""
 
-    only: tuple[str, ...] = option(
-        (), f"some of {', '.join(WORKS)} (all but growth)", metavar="WORK"
-    )
+    only: tuple[str, ...] = option((), f"some of {', '.join(WORKS)} (all)", metavar="WORK")
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     checkpoint: str | None = option(
         None, "a folder or hub id to encode with, instead of three usual encoders", metavar="NAME"
     )
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
-    json: Path | None = option(
-        None, "file for the results; growth also writes a figure next to it", metavar="FILE"
-    )
+    json: Path | None = option(None, "file for the results", metavar="FILE")
     rounds: int = option(4, "most rounds of a comparison; first a warm-up", least=1, most=1e12)
     processor: str = option(
         "any",

@@ -19,7 +19,6 @@ from benchmarks import __main__ as command
 from benchmarks import (
     encoding,
     engine,
-    growth,
     inputs,
     options,
     peers,
@@ -280,14 +279,6 @@ def tiny(tmp_path, monkeypatch):
         (run, "TEXTS", 40),
         (run, "PAIRS", 10),
         (encoding, "COUNT", 8),
-        (growth, "SENTENCES", (10,)),
-        (growth, "LENGTHS", (8,)),
-        (growth, "TOKENS", 64),
-        (growth, "STEPS", (1,)),
-        (growth, "VECTORS", (200,)),
-        (growth, "ROWS", (40,)),
-        (growth, "SYSTEMS", (2,)),
-        (growth, "FEW_ROWS", 30),
         (training, "BATCH_SIZE", 4),
         (training, "CACHED", 4),
         (search, "ROWS", 300),
@@ -305,7 +296,7 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     report = json.loads(out.read_text())
     assert {"device", "peak float32", *run.PACKAGES} <= report["machine"].keys()
     figures = {(figure["work"], figure["side"]): figure for figure in report["figures"]}
-    assert len(figures) == len(report["figures"]) > 30
+    assert len(figures) == len(report["figures"]) > 20
     assert figures["encode, mini", "minbert"]["quality"].startswith("Spearman ")
     assert figures["encode, bert-base shape", "minbert"]["quality"].startswith("cosine ")
     assert figures["encode, mini", "sentence-transformers"]["quality"] is None
@@ -316,7 +307,6 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     for figure in report["figures"]:
         assert figure["ratio"] > 0
         assert figure["peak_share"] is None or figure["peak_share"] > 0
-    assert "<title" in out.with_suffix(".svg").read_text()
     shown = capsys.readouterr().out
     assert f"{len(figures)} figures in" in shown and "\nencode took " in shown
 
@@ -390,16 +380,6 @@ def test_missing_things_are_one_line(tmp_path, capsys):
     assert command.main(["--only", "search", "--data", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
-
-
-def test_growth_is_drawn_beside_the_smallest_size():
-    figures = [
-        engine.Figure("w", "minbert", s, s, s, n, n / s, unit, 1.0, None, 1.0, 1)
-        for unit, n, s in [("rows", 10, 1), ("rows", 1000, 200), ("tokens", 8, 1), ("tokens", 8, 2)]
-    ]
-    svg = growth.drawn(figures)
-    assert "rows" in svg and "tokens" not in svg
-    assert "var(--" not in svg
 
 
 def test_figures_are_not_written_over_the_data(toy_data, capsys):

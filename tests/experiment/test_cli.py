@@ -114,7 +114,6 @@ WRONG = {
         lambda c, d, f: ["--rates", "1e-4", "1e-3", "--tune", "full"],
         ("to choose by; give one rate",),
     ),
-    "too few layers": (lambda c, d, f: ["--tune", "frozen", "last4"], ("last4", "has 3 layers")),
     "half a triplet": (
         lambda c, d, f: [
             *("--pretrain", "none", "sup", "--sup-data"),

@@ -19,7 +19,7 @@ from run_multitask import contrastive_stage, say_nothing
 from runtime.files import digest
 
 FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
-FLAGS += ["--schedule", "sequential", "annealed"]
+FLAGS += ["--schedule", "sequential", "proportional"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def finished(start, tmp_path_factory):
 
 def test_every_schedule_and_encoder_has_a_cell_per_task(finished):
     found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(finished)}
-    tunes = ("joint-sequential", "joint-annealed")
+    tunes = ("joint-sequential", "joint-proportional")
     tasks, kinds = ("sst", "sts", "para"), ("bi", "cross")
     assert found == {(task, kind, tune) for task in tasks for kind in kinds for tune in tunes}
     for cell in cells_of(finished):
@@ -65,8 +65,8 @@ def test_costs_page_and_predictions_know_its_heads(finished, toy_data):
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])
     page = write_page(finished).read_text()
-    assert "jointly fine-tuned (sequential)" in page and "joint-annealed" in page
-    path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
+    assert "jointly fine-tuned (sequential)" in page and "joint-proportional" in page
+    path = finished / "heads" / "none-sts-cross-joint-proportional-interaction-42.safetensors"
     pair = read_task(toy_data, "sts").dev[0]
     (score,) = load_head(path, "cpu", "float32").soft([pair.texts])
     (cell,) = (c for c in cells_of(finished) if c.name == path.stem and c.split == "dev")
@@ -99,7 +99,7 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
 
 
 def test_settings_of_other_runs_name_the_folders_they_did():
-    assert Settings(tune="full").folder() == Settings(tune="full", schedule="annealed").folder()
+    assert Settings(tune="full").folder() == Settings(tune="full", schedule="proportional").folder()
     folders = {
         Settings(task="all", tune="joint", schedule="sequential", remedies=remedies).folder()
         for remedies in ("none", "replay")
