@@ -180,15 +180,6 @@ def _rename(tensors: Tensors) -> Tensors:
     return renamed | tensors_of_mlp
 
 
-def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
-    """Return the tensors of an encoder and its prediction head under an architecture's names."""
-    head = {ours: theirs for theirs, ours in architecture.head.items()}
-    return {
-        _replace_start(key, head) if key.startswith(HEAD) else architecture.prefix + key: tensor
-        for key, tensor in tensors.items()
-    }
-
-
 def _replace_start(key: str, names: dict[str, str]) -> str:
     for old, new in names.items():
         if key.startswith(old):

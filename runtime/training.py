@@ -61,7 +61,7 @@ def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 
 
-@lru_cache(maxsize=8)  # pre-training reads rows in two orders, joint training in one per task
+@lru_cache(maxsize=8)  # joint training reads rows in one order per task
 def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
@@ -107,22 +107,15 @@ def linear_schedule(
     optimizer: torch.optim.Optimizer,
     num_steps: int,
     warmup_ratio: float,
-    decay_ratio: float = 1.0,
 ) -> LambdaLR:
-    """Return a schedule: a linear rise to the learning rate, a plateau, a linear fall to 0.
-
-    The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; with 1
-    the fall begins where the rise ends.
-    """
-    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio, decay_ratio))
+    """Return a schedule: a linear rise in the first steps, then a linear fall to 0."""
+    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio))
 
 
-def linear_factor(
-    num_steps: int, warmup_ratio: float, decay_ratio: float = 1.0
-) -> Callable[[int], float]:
+def linear_factor(num_steps: int, warmup_ratio: float) -> Callable[[int], float]:
     """Return the factor of the learning rate in a step, counted from 0."""
     warmup = round(num_steps * warmup_ratio)
-    decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
+    decay = max(0, num_steps - warmup)
 
     def factor(step: int) -> float:
         if step < warmup:
