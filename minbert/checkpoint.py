@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
+from minbert.config import ARCHITECTURES, BertConfig, CheckpointError
 from minbert.folder import CheckpointFolder
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from runtime.commands import is_shortage
