@@ -26,7 +26,8 @@ def main(name: str, *sources: str) -> None:
         if source.is_dir():
             texts.append(verdict_of(source))
         path = source / "results.csv" if source.is_dir() else source
-        rows += [row | stamp for row in csv.DictReader(path.read_text().splitlines())]
+        with path.open(encoding="utf-8", newline="") as file:
+            rows += [row | stamp for row in csv.DictReader(file)]
     if texts:
         write(f"{name}.txt", "\n\n".join(texts) + "\n")
     write_rows(name, rows)

@@ -59,7 +59,7 @@ def rows_of(label: str, run: str, words: str) -> Iterator[Line]:
         states = [x for x in curves.get(f"{cell.pretrain}-{cell.seed}", []) if "alignment" in x]
         metric = TASKS[cell.task].main_metric
         if states:
-            row |= {"best": cell.metrics[COSINE]}
+            row |= {"best": cell.metrics.get(COSINE)}
             row |= {column: states[-1][column] for column in ("alignment", "uniformity")}
         else:
             row |= {"score": cell.metrics[metric]}

@@ -30,11 +30,17 @@ def read(name: str) -> list[Line]:
         return list(_speeds(read_object(path)["figures"]))
     if path.suffix == ".txt":
         return list(_differences(path))
-    lines = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    lines = table(name)
     if "suite" in lines[0]:
         return list(_evaluated(lines))
     tested = {line["task"] for line in lines if line.get("split") == "test"}
     return [x for x in lines if x.get("split", "test") == "test" or x["task"] not in tested]
+
+
+def table(name: str) -> list[Line]:
+    """Return all lines of a CSV file."""
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _speeds(sides: list[Line]) -> Iterator[Line]:

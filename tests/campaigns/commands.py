@@ -38,7 +38,6 @@ class Program(NamedTuple):
 PROGRAMS = [
     Program("run_multitask", "experiment.settings.Settings", "", "--data data --dry-run"),
     Program("run_multitask", "experiment.settings.Settings", "", "--dry-run"),
-    Program("experiment.reproduce", "experiment.reproduce.Options", "", "--list"),
     Program("evaluation.__main__", "evaluation.options.EvaluationOptions", "", "--data nosuch"),
     Program("evaluation.leaks", "evaluation.leaks.LeakOptions", "", "--data data"),
     Program("minbert.encode.__main__", "minbert.encode.options.EncodeOptions"),
