@@ -15,10 +15,9 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from statistics import mean, stdev
 
 from data.tasks import TASKS
-from runs.read import RESULTS, ROOT, Line, read
+from runs.read import RESULTS, ROOT, read, spread
 from runtime.files import write_text
 
 VERDICT = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
@@ -26,17 +25,13 @@ TABLE = re.compile(r"<!-- results: ([^>]+) -->\n((?:\|.*\n)+)")
 
 # Titles of the columns that name a row, and the columns of files in which words select lines.
 NAMING = ("", *"encoder labels model pretrain reader row side system task tune work".split())
-KEYS = "backbone encoder measure model name pretrain row set side suite system task train_rows tune"
-KEYS = (*KEYS.split(), "work")
+KEYS = (*NAMING, *"backbone measure name set suite train_rows".split())
 # What is selected where no word does; tau is the same for all systems.
 DEFAULTS = {"pretrain": "none", "encoder": "bi", "tune": "frozen", "train_rows": "all"}
 DEFAULTS |= {"set": "CS224N dev", "system": "mini"}
-FORMATS = {"alignment": ".2f", "uniformity": ".2f", "tau": ".2f", "ratio": ".2f", "of peak": ".0%"}
 # Words of the pages that files do not have.
 WORDS = {
-    "cosine": ["cosine_spearman"],
-    "no head": ["cosine_spearman"],
-    "[CLS]": ["cosine_spearman"],
+    **{word: ["cosine_spearman"] for word in ("cosine", "no head", "[CLS]")},
     "head": ["pearson"],
     "sts head": ["sts"],
     "tuned": ["full"],
@@ -54,8 +49,8 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m runs.fill", description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only name pages that differ; exit 1")
     check = parser.parse_args().check
-    new = {path: filled(path.read_text()) for path in pages()}
-    changed = [path for path in new if new[path] != path.read_text()]
+    new = {path: filled(path.read_text("utf-8")) for path in pages()}
+    changed = [path for path in new if new[path] != path.read_text("utf-8")]
     for path in changed:
         print(f"{'differs from docs/results/' if check else 'filled'}: {path.relative_to(ROOT)}")
         if not check:
@@ -78,7 +73,7 @@ def filled(page: str) -> str:
 
 
 def _verdict(mark: re.Match[str]) -> str:
-    text = (RESULTS / f"{mark[1]}.txt").read_text().partition("Based on ")[0].rstrip()
+    text = (RESULTS / f"{mark[1]}.txt").read_text("utf-8").partition("Based on ")[0].rstrip()
     return f"<!-- verdict: {mark[1]} -->\n```\n{text}\n```\n"
 
 
@@ -91,9 +86,8 @@ def _table(mark: re.Match[str]) -> str:
         for title in titles:
             if title not in NAMING:
                 named[title] = number(mark[1], title, names) or named[title]
-        widths = map(len, row.split("|")[1:])
-        cells = zip(named.values(), widths, strict=False)
-        rows[place] = "|" + "".join(f"{f' {cell} ':{width}}|" for cell, width in cells)
+        cells = zip(named.values(), row.split("|")[1:], strict=False)
+        rows[place] = "|" + "".join(f"{f' {cell} ':{len(old)}}|" for cell, old in cells)
     return "\n".join([f"<!-- results: {mark[1]} -->", head, rule, *rows]) + "\n"
 
 
@@ -143,20 +137,6 @@ def sources(mark: str) -> tuple[str, dict[str, str], set[str], set[str]]:
     lines = [line for name in re.findall(r"[\w-]+\.(?:csv|json|txt)", mark) for line in read(name)]
     known = {line[key] for line in lines for key in KEYS if key in line}
     return first, dict(part.split(": ") for part in others), set().union(*lines), known
-
-
-def spread(lines: list[Line], column: str) -> str:
-    """Return a column's mean, ± its standard deviation; a text as it is; "-" if one is missing."""
-    values = [line[column] for line in lines if column in line]
-    form = ".1f" if "suite" in lines[0] else FORMATS.get(column, ".3f")
-    try:
-        numbers = [float(value) for value in values]
-    except (TypeError, ValueError):
-        return values[0] or "-" if len(values) == 1 else "-"
-    if not numbers:
-        return "-"
-    deviation = f" ± {stdev(numbers):{form}}" if len(numbers) > 1 else ""
-    return f"{mean(numbers):{form}}{deviation}"
 
 
 if __name__ == "__main__":

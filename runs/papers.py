@@ -17,6 +17,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ from evaluation.table import markdown
 from report.cell import COSINE
 from report.run_folder import RunFolder, read_curves
 from runs.collect import stamp_of, write, write_rows
-from runs.fill import spread
-from runs.read import Line
+from runs.read import Line, spread
 
 # Of a tuned encoder: the cosine of the best checkpoint, and SimCSE's equations 2 and 3 (lower is
 # better) of the last state. Of a head: the task's main metric, and the same directly after the
@@ -70,17 +70,17 @@ def rows_of(label: str, run: str, words: str) -> Iterator[Line]:
 def text_of(name: str, rows: Sequence[Line], text: Sequence[str]) -> str:
     """Return the table next to the published numbers, and the verdict on every claim."""
     title, *lines = text
-    published = dict(line.groups() for line in map(PUBLISHED.fullmatch, lines) if line)
+    published = {match[1]: match[2] for match in map(PUBLISHED.fullmatch, lines) if match}
     claims = [line for line in lines if not PUBLISHED.fullmatch(line)]
-    columns = [column for column in COLUMNS if column in rows[0] or column in rows[-1]]
+    columns = [column for column in COLUMNS if any(column in row for row in rows)]
     shown = []
     for label in dict.fromkeys(row["row"] for row in rows):
         seeds = [row for row in rows if row["row"] == label]
         numbers = (spread(seeds, column) for column in columns)
         shown.append([label, *numbers, published.get(label, "-")])
     table = markdown(["row", *columns, "published"], shown)
-    seeds = len({row["seed"] for row in rows})
-    return "\n".join([f"{name}: {title} ({seeds} seeds)", table, *judged(claims, rows), ""])
+    number = len({row["seed"] for row in rows})
+    return "\n".join([f"{name}: {title} ({number} seeds)", table, *judged(claims, rows), ""])
 
 
 def judged(claims: Sequence[str], rows: Sequence[Line]) -> list[str]:
@@ -89,43 +89,65 @@ def judged(claims: Sequence[str], rows: Sequence[Line]) -> list[str]:
     Raises:
         ValueError: a line is no claim.
     """
-    column = next(column for column in COLUMNS if column in rows[0])
-    parsed = []
-    for claim in claims:
-        if not (parts := CLAIM.fullmatch(claim)):
-            raise ValueError(f"no claim: {claim}")
-        of, row, relation, other, within, why = parts.groups()
-        margin = float(within or WITHIN) if relation == "~" else 0.0
-        values = differences(rows, row, other, of or column)
-        # Only seeds vary: no sampling error of pairs, whose number then has no effect.
-        found = over_seeds(np.array(values), 0.0, 2) if len(values) > 1 else None
-        about = "" if (of or column) == "best" else f"{of or column}: "
-        about += f"{row} {relation} {other}" + (f", within {margin:g}" if relation == "~" else "")
-        parsed.append((about, relation, margin, values, found, why))
+    first = next(column for column in COLUMNS if column in rows[0])
+    parsed = [Claim.read(text, first) for text in claims]
+    measured = [differences(rows, claim.row, claim.other, claim.of) for claim in parsed]
+    # Only seeds vary: no sampling error of pairs, whose number then has no effect.
+    spreads = [over_seeds(np.array(x), 0.0, 2) if len(x) > 1 else None for x in measured]
     # A claim is decided if the interval excludes the differences at which it ceases to be true.
-    p_values = [x and max(x.p(-margin), x.p(margin)) for _, _, margin, _, x, _ in parsed]
+    p_values = [
+        None if found is None else max(found.p(-claim.margin), found.p(claim.margin))
+        for claim, found in zip(parsed, spreads, strict=True)
+    ]
+    levels = holm_levels(p_values)
     lines = []
-    for claim, level in zip(parsed, holm_levels(p_values), strict=True):
-        about, relation, margin, values, found, why = claim
+    for claim, values, found, level in zip(parsed, measured, spreads, levels, strict=True):
         word = "undecided" if values else "not measured"
         numbers = f": {np.mean(values):+.3f}" if values else ""
-        if found:
+        if found is not None:
             ends = found.interval(level)
             numbers += f", {percent(level)} CI [{ends.low:+.3f}, {ends.high:+.3f}]"
-            word = verdict(relation, margin, ends.low, ends.high)
-        lines.append(f"  {word}: {about}{numbers} {why}")
+            word = verdict(claim.relation, claim.margin, ends.low, ends.high)
+        lines.append(f"  {word}: {claim.text}{numbers} {claim.why}")
     return lines
+
+
+class Claim(NamedTuple):
+    """A finding of a paper, as a relation of two rows that numbers can contradict."""
+
+    of: str  # which column
+    row: str
+    relation: str
+    other: str
+    margin: float  # largest difference of two rows that are alike; 0 for an ordering
+    why: str
+
+    @classmethod
+    def read(cls, text: str, first: str) -> "Claim":
+        """Return a claim on the table's `first` column, or on the one that it names."""
+        if not (parts := CLAIM.fullmatch(text)):
+            raise ValueError(f"no claim: {text}")
+        of, row, relation, other, within, why = parts.groups()
+        margin = float(within or WITHIN) if relation == "~" else 0.0
+        return cls(of or first, row, relation, other, margin, why)
+
+    @property
+    def text(self) -> str:
+        of = "" if self.of == COLUMNS[0] else f"{self.of}: "
+        within = f", within {self.margin:g}" if self.relation == "~" else ""
+        return f"{of}{self.row} {self.relation} {self.other}{within}"
 
 
 def differences(rows: Sequence[Line], row: str, other: str, column: str) -> list[float]:
     """Return the differences of two rows by seed, [] if one of them is not measured."""
     scores, others = (
-        {line["seed"]: line.get(column) for line in rows if line["row"] == label}
+        {line["seed"]: line.get(column, "") for line in rows if line["row"] == label}
         for label in (row, other)
     )
     pairs = [(scores[seed], others[seed]) for seed in scores if seed in others]
-    known = all(value not in (None, "") for pair in pairs for value in pair)
-    return [float(a) - float(b) for a, b in pairs] if known else []
+    if any(value in (None, "") for pair in pairs for value in pair):
+        return []
+    return [float(a) - float(b) for a, b in pairs]
 
 
 def verdict(relation: str, margin: float, low: float, high: float) -> str:

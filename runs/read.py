@@ -1,10 +1,11 @@
-"""The files of docs/results/ as lines, for the pages."""
+"""The files of docs/results/ as lines, and the mean of several lines, for the pages."""
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from runtime.files import read_object
@@ -15,6 +16,8 @@ EVERY_TWO = "every two systems:"  # the heading below a verdict in NAME.txt
 COMPARED = re.compile(  # a line below it, on two readers
     r"(\w+), \w+, (\w+): \w+-(\w+)-[\w-]+ - \w+-(\w+)-[\w-]+: (\S+) \[(\S+), (\S+)\]"
 )
+
+FORMATS = {"alignment": ".2f", "uniformity": ".2f", "tau": ".2f", "ratio": ".2f", "of peak": ".0%"}
 
 Line = dict[str, Any]  # of a result file
 
@@ -73,9 +76,26 @@ def _evaluated(lines: list[Line]) -> Iterator[Line]:
     from evaluation.suites.results import COLUMNS, Result
     from evaluation.suites.table import SUITES
 
+    texts = {"model", "suite", "set", "part", "metric"}
     for line in lines:
-        texts = {name: line[name] for name in ("model", "suite", "set", "part", "metric")}
-        numbers = {name: line[name] and float(line[name]) for name in COLUMNS if name not in texts}
-        result = Result(**texts, **{name: x if x != "" else None for name, x in numbers.items()})
-        if place := (shown := SUITES[line["suite"]].shown[0]).place(result):
+        values: Line = {
+            name: line[name] if name in texts else float(line[name]) if line[name] else None
+            for name in COLUMNS
+        }
+        shown, result = SUITES[line["suite"]].shown[0], Result(**values)
+        if place := shown.place(result):
             yield {"model": line["model"], "suite": line["suite"], place[2]: shown.cell(result)}
+
+
+def spread(lines: Sequence[Line], column: str) -> str:
+    """Return a column's mean, ± its standard deviation; a text as it is; "-" if one is missing."""
+    values = [line[column] for line in lines if column in line]
+    form = ".1f" if "suite" in lines[0] else FORMATS.get(column, ".3f")
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        return values[0] or "-" if len(values) == 1 else "-"
+    if not numbers:
+        return "-"
+    deviation = f" ± {stdev(numbers):{form}}" if len(numbers) > 1 else ""
+    return f"{mean(numbers):{form}}{deviation}"

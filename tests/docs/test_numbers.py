@@ -142,7 +142,7 @@ def test_the_speed_page_states_no_disturbed_speed():
     sides += [side("b", "ours", True, 1.0), side("b", "peer", False, 2.0)]
     lines = list(read._speeds(sides))
     columns = ("per second", "ratio", "of peak")
-    shown = [[fill.spread([line], column) for column in columns] for line in lines]
+    shown = [[read.spread([line], column) for column in columns] for line in lines]
     assert shown[0] == ["100.0 pairs", "1.00", "50%"]
     assert shown[1] == shown[2] == ["disturbed", "-", "-"]
     assert shown[3] == ["100.0 pairs", "-", "50%"]  # the ratio is to ours
