@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/answer.md: bi-encoder, late interaction and cross-encoder by number of labels, frozen and
-# fine-tuned, for three encoders; and the table on the choice of epochs in docs/log.md. About 11
+# fine-tuned, for three encoders; and the table on the choice of epochs in docs/log.md. About 13
 # hours. A frozen head takes seconds, but MiniLM fine-tuned takes more than an hour per table.
 source "$(dirname "$0")/setup.sh"
 need_data

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from runs.read import EVERY_TWO, Line
+from runtime.commands import exit_code
 from runtime.files import read_object, write_text
 
 
@@ -39,7 +40,10 @@ def stamp_of(source: Path) -> Line:
     from report.run_folder import RunFolder, provenance
 
     config = RunFolder(source, read_only=True).config() if source.is_dir() else provenance()
-    return {"version": __version__, "commit": config["commit"], "machine": config["machine"]}
+    stamp: Line = {
+        name: config[name] for name in ("commit", "machine", "threads") if name in config
+    }
+    return {"version": __version__, **stamp}
 
 
 def verdict_of(run: Path) -> str:
@@ -62,11 +66,12 @@ def write_rows(name: str, rows: list[Line]) -> None:
 
 def write(name: str, text: str) -> None:
     """Write a result file, without paths of this machine."""
-    for folder, word in ((f"{os.environ['RUNS']}/", ""), (os.environ.get("DATA") or None, "DATA")):
-        text = text.replace(folder, word) if folder else text
+    text = text.replace(f"{os.environ['RUNS']}/", "")
+    if data := os.environ.get("DATA"):
+        text = text.replace(data, "DATA")
     write_text(Path(os.environ["RESULTS"], name), text)
     print(f"{os.environ['RESULTS']}/{name}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(exit_code(lambda: main(*sys.argv[1:])))

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from data.tasks import TASKS
 from runs.read import RESULTS, ROOT, read, spread
+from runtime.commands import exit_code
+from runtime.errors import UserError
 from runtime.files import write_text
 
 VERDICT = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
@@ -67,7 +69,7 @@ def filled(page: str) -> str:
     """Return a page with the numbers of the result files.
 
     Raises:
-        LookupError, OSError, ValueError: a word or a file of a mark does not exist.
+        UserError, OSError: a word or a file of a mark does not exist.
     """
     return TABLE.sub(_table, VERDICT.sub(_verdict, page))
 
@@ -117,7 +119,7 @@ def number(mark: str, title: str, names: list[str]) -> str:
     cells = [title, *names, *(word for word in about if "." not in word)]
     words = [word for cell in cells for word in words_of(cell)]
     if unknown := [x for x in words if x not in known and not columns.issuperset(x.split("/"))]:
-        raise LookupError(f"{mark}: not in these files: {', '.join(unknown)}")
+        raise UserError(f"{mark}: not in these files: {', '.join(unknown)}")
     selecting = known.intersection(words)
     lines = [line for name in about if "." in name for line in read(name)]
     for column, default in DEFAULTS.items():
@@ -140,4 +142,4 @@ def sources(mark: str) -> tuple[str, dict[str, str], set[str], set[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code(main, torch=False))

@@ -29,6 +29,7 @@ from report.cell import COSINE
 from report.run_folder import RunFolder, read_curves
 from runs.collect import stamp_of, write, write_rows
 from runs.read import Line, spread
+from runtime.commands import exit_code
 
 # Of a tuned encoder: the cosine of the best checkpoint, and SimCSE's equations 2 and 3 (lower is
 # better) of the last state. Of a head: the task's main metric, and the same directly after the
@@ -162,4 +163,4 @@ def verdict(relation: str, margin: float, low: float, high: float) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(exit_code(lambda: main(*sys.argv[1:])))

@@ -12,6 +12,12 @@
 # of two cores; with OMP_NUM_THREADS=1, two scripts at the same time take less time than one after
 # the other. Only benchmarks need the machine for themselves.
 set -euo pipefail
+if [ -d "${DATA:-}" ]; then
+    DATA=$(cd "$DATA" && pwd)
+    export DATA
+else
+    unset DATA
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export RUNS=${RUNS:-runs/pages}
 export RESULTS=$RUNS/results
@@ -30,12 +36,10 @@ missing() {
 
 # Stop unless DATA names a folder.
 need_data() {
-    if [ ! -d "${DATA:-}" ]; then
+    if [ -z "${DATA:-}" ]; then
         echo "error: DATA=FOLDER bash $0 needs a folder, which docs/results.md describes" >&2
         exit 2
     fi
-    DATA=$(cd "$DATA" && pwd)
-    export DATA
 }
 
 # Put all-MiniLM-L6-v2 where MINILM says, under its own name, which the tables show.

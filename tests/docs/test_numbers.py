@@ -10,6 +10,7 @@ import pytest
 
 from runs import fill, read
 from runs.read import RESULTS, ROOT
+from runtime.errors import UserError
 
 PAGES = ("README.md", "docs/results.md", "docs/answer.md", "data/bundled/README.md")
 INTERVAL = re.compile(r"\[((?:below )?-?[\d.,]+), ((?:not within )?-?[\d.,]+)\]")
@@ -99,7 +100,7 @@ def test_a_page_is_filled_and_checked(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("word", ["| mini |", "| bi |", " para ", "| f1 |"])
 def test_an_unknown_word_of_a_table_is_an_error(word):
-    with pytest.raises(LookupError, match="not in these files: nosuch"):
+    with pytest.raises(UserError, match="not in these files: nosuch"):
         fill.filled(PAGE.replace(word, re.sub(r"\w+", "nosuch", word)))
 
 
