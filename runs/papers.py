@@ -22,11 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from data.tasks import TASKS
-from evaluation.intervals import over_seeds
-from evaluation.significance import holm_levels, percent
 from evaluation.table import markdown
-from report.cell import COSINE
-from report.run_folder import RunFolder, read_curves
 from runs.collect import stamp_of, write, write_rows
 from runs.read import Line, spread
 from runtime.commands import exit_code
@@ -51,6 +47,9 @@ def main(name: str, *sources: str) -> None:
 
 def rows_of(label: str, run: str, words: str) -> Iterator[Line]:
     """Yield a row for each cell."""
+    from report.cell import COSINE
+    from report.run_folder import RunFolder, read_curves
+
     folder, curves = RunFolder(Path(run), read_only=True), read_curves(Path(run))
     command = shlex.join(["python", *folder.config()["command"]])
     for cell in folder.cells():
@@ -90,6 +89,9 @@ def judged(claims: Sequence[str], rows: Sequence[Line]) -> list[str]:
     Raises:
         ValueError: a line is no claim.
     """
+    from evaluation.intervals import over_seeds
+    from evaluation.significance import holm_levels, percent
+
     first = next(column for column in COLUMNS if column in rows[0])
     parsed = [Claim.read(text, first) for text in claims]
     measured = [differences(rows, claim.row, claim.other, claim.of) for claim in parsed]
@@ -134,6 +136,7 @@ class Claim(NamedTuple):
 
     @property
     def text(self) -> str:
+        """Return the claim as it is printed."""
         of = "" if self.of == COLUMNS[0] else f"{self.of}: "
         within = f", within {self.margin:g}" if self.relation == "~" else ""
         return f"{of}{self.row} {self.relation} {self.other}{within}"
