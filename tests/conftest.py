@@ -32,7 +32,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 
 
 # The longest files, longest first: begun last, they would leave a worker idle.
-LONGEST = "test_walks test_processes test_campaigns test_benchmarks test_interrupt".split()
+LONGEST = "test_walks test_processes test_benchmarks test_interrupt".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
