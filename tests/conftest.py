@@ -69,10 +69,8 @@ def toy_vocabulary() -> list[str]:
     return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters)]))
 
 
-needs_bfloat16 = pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here",
-)
+HAS_BFLOAT16 = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+needs_bfloat16 = pytest.mark.skipif(not HAS_BFLOAT16, reason="no bfloat16 in oneDNN here")
 
 
 @pytest.fixture(scope="session")
