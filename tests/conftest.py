@@ -32,7 +32,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 
 
 # The longest files, longest first: begun last, they would leave a worker idle.
-LONGEST = "test_walks test_processes test_campaigns test_benchmarks test_interrupt".split()
+LONGEST = "test_walks test_processes test_benchmarks test_interrupt".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,10 +69,8 @@ def toy_vocabulary() -> list[str]:
     return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters)]))
 
 
-needs_bfloat16 = pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here",
-)
+HAS_BFLOAT16 = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+needs_bfloat16 = pytest.mark.skipif(not HAS_BFLOAT16, reason="no bfloat16 in oneDNN here")
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,19 @@ import copy
 import math
 import pickle
 import re
+from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
-from conftest import needs_bfloat16, toy_sentences
+import torch.nn.functional as F
+from conftest import HAS_BFLOAT16, needs_bfloat16, toy_sentences
 from torch import nn
 
 from minbert.attention import attention
@@ -26,7 +31,8 @@ from minbert.fast.attention import (
     lay_out,
 )
 from minbert.fast.dropout import Dropout, set_dropout
-from minbert.fast.linear import Intermediate, Linear, kept_weights
+from minbert.fast.linear import Intermediate, KeptWeights, Linear, kept_weights
+from minbert.fast.products import product as trained_product
 from minbert.fast.switch import FORMS, accelerate
 from minbert.mlm import states_at
 from minbert.model import BertModel
@@ -46,10 +52,17 @@ LENGTHS = {
 }
 
 
-def assert_near(found, expected):
+def near_largest(found, expected):
     """Compare to the tolerance of the found type, relative to the largest number."""
     bound = TOLERANCES[found.dtype] * max(1.0, expected.abs().max().item())
     torch.testing.assert_close(found.to(expected.dtype), expected, atol=bound, rtol=0)
+
+
+def near(rtol, atol):
+    """Return a comparison of every number by itself."""
+    return lambda found, expected: torch.testing.assert_close(
+        found.to(expected.dtype), expected, rtol=rtol, atol=atol
+    )
 
 
 def batch_of(lengths) -> PackedBatch:
@@ -78,31 +91,112 @@ def inputs(dtype=torch.float64, lengths=LENGTHS["unsorted"], heads: int = 3, siz
     return [torch.randn(shape, dtype=dtype, requires_grad=True) for _ in range(3)]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-@ALL_FORMS
-def test_attention_has_the_plain_values_and_gradients(form, lengths, dtype):
-    q, k, v = inputs(dtype, lengths)
-    weights = torch.randn_like(q)
-    expected, found = (
-        (context.detach(), *torch.autograd.grad((context * weights).sum(), (q, k, v)))
-        for context in (attention(q, k, v, lengths), ATTENTION[form](q, k, v, lengths))
-    )
-    for mine, theirs in zip(found, expected, strict=True):
-        assert_near(mine, theirs)
+class Pair(NamedTuple):
+    """A fast form, the plain one in float64, what both read, and how near they must be.
+
+    Attributes:
+        output: type of the fast result.
+        value: compares results.
+        gradient: compares gradients, None where the fast form has none.
+    """
+
+    fast: Callable[..., torch.Tensor]
+    plain: Callable[..., torch.Tensor]
+    inputs: list[torch.Tensor]
+    output: torch.dtype
+    value: Callable[[torch.Tensor, torch.Tensor], None]
+    gradient: Callable[[torch.Tensor, torch.Tensor], None] | None
+
+
+def pairs_of_attention() -> dict[str, Pair]:
+    """Every form with every type and list of lengths."""
+    found = {}
+    for name, lengths in LENGTHS.items():
+        plain = partial(attention, lengths=lengths)
+        for form, dtype in product(ATTENTION, (torch.float64, torch.float32)):
+            fast = partial(ATTENTION[form], lengths=lengths)
+            given = inputs(dtype, lengths)
+            found[f"attention {form}, {dtype}, {name}"] = Pair(
+                fast, plain, given, dtype, near_largest, near_largest
+            )
+        for size in (8, 32):  # that of encoding
+            # Queries, keys and values as one product gives them, (total_tokens, 3, N, D).
+            joint = torch.stack(inputs(lengths=lengths, size=size), dim=1).detach().bfloat16()
+            found[f"attention by run, {size}, {name}"] = Pair(
+                partial(attention_by_run, lengths=lengths),
+                lambda joint, lengths=lengths: attention(*joint.unbind(1), lengths),
+                [joint],
+                torch.bfloat16,
+                near_largest,
+                None,
+            )
+    return found
+
+
+def exact_layer(layer, gelu):
+    """Return a layer in float64 with weights rounded to bfloat16."""
+
+    def layer_of(x):
+        bias = None if layer.bias is None else layer.bias.detach().bfloat16().double()
+        y = F.linear(x, layer.weight.detach().bfloat16().double(), bias)
+        return F.gelu(y) if gelu else y
+
+    return layer_of
+
+
+def pairs_of_products() -> dict[str, Pair]:
+    """Training in bfloat16, and kept weights, with inputs that bfloat16 holds."""
+    torch.manual_seed(0)
+    x, weight, b = (torch.randn(*shape).bfloat16() for shape in ((30, 64), (48, 64), (48,)))
+    rounded = near(2**-8, 1e-3)
+    found = {}
+    for dtype, bias in ((torch.float32, True), (torch.bfloat16, False)):
+        found[f"product, {dtype}"] = Pair(
+            trained_product if bias else partial(trained_product, bias=None),
+            F.linear,
+            [x.to(dtype), weight.float(), b.float()][: 3 if bias else 2],
+            torch.bfloat16,
+            rounded,
+            near(2**-7, 1e-2),
+        )
+    for gelu, bias in ((False, True), (True, False)):
+        layer = Linear(64, 48, bias=bias).eval()
+        fast, plain = partial(KeptWeights(layer), gelu=gelu), exact_layer(layer, gelu)
+        found[f"kept weights, gelu {gelu}"] = Pair(
+            fast, plain, [x.float()], torch.bfloat16, rounded, None
+        )
+    # Where the exact GELU and the one by tanh differ most.
+    layer = Linear(64, 64, bias=False)
+    torch.nn.init.eye_(layer.weight)
+    steep = torch.linspace(-3, -2, 64).bfloat16().expand(30, 64)
+    fast = partial(KeptWeights(layer), gelu=True)
+    found["exact gelu"] = Pair(fast, F.gelu, [steep], torch.bfloat16, near(2**-8, 0), None)
+    return found
+
+
+PAIRS = pairs_of_attention() | (pairs_of_products() if HAS_BFLOAT16 else {})
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_fast_form_is_the_plain_one(name):
+    pair = PAIRS[name]
+    exact = [x.detach().double().requires_grad_() for x in pair.inputs]
+    expected = pair.plain(*exact)
+    if pair.gradient is not None:
+        own = [x.detach().clone().requires_grad_() for x in pair.inputs]
+        found = pair.fast(*own)
+        pair.value(found, expected)
+        weights = torch.randn_like(expected).bfloat16()
+        found.backward(weights.to(found.dtype))
+        expected.backward(weights.double())
+        for mine, theirs in zip(own, exact, strict=True):
+            assert mine.grad.dtype == mine.dtype and mine.grad.stride() == mine.stride()
+            pair.gradient(mine.grad, theirs.grad)
     with torch.inference_mode():  # by_length takes a kernel of PyTorch's for this in float32
-        q, k, v = (x.clone() for x in (q, k, v))  # as in the encoder: made in this mode
-        assert_near(ATTENTION[form](q, k, v, lengths), expected[0])
-
-
-@pytest.mark.parametrize("size", [8, 32])
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_attention_of_encoding_is_the_plain_one_rounded(lengths, size):
-    # Queries, keys and values as one product gives them, (total_tokens, 3, N, D) bfloat16.
-    joint = torch.stack(inputs(lengths=lengths, size=size), dim=1).detach().bfloat16()
-    found = attention_by_run(joint, lengths)
-    assert found.dtype == torch.bfloat16
-    assert_near(found, attention(*joint.double().unbind(1), lengths))
+        # As in the encoder: made in this mode.
+        found = pair.fast(*(x.detach().clone() for x in pair.inputs))
+    assert found.dtype == pair.output
+    pair.value(found, expected.detach())
 
 
 @ALL_FORMS
@@ -245,13 +339,13 @@ def test_a_model_has_the_plain_values_and_gradients(mode, plain, batch):
         if "bfloat16" in mode:
             torch.testing.assert_close(mine.float(), theirs, atol=0.1, rtol=0.02)
         else:
-            assert_near(mine, theirs)
+            near_largest(mine, theirs)
     for name, theirs in gradients[1].items() if trains else ():
         mine = gradients[0][name]
         # A key bias shifts all scores of a query alike: its true gradient is 0.
         assert theirs.any() or "key.bias" in name, name
         if "bfloat16" not in mode:
-            assert_near(mine, theirs)
+            near_largest(mine, theirs)
         elif "key.bias" not in name:
             assert torch.cosine_similarity(mine.ravel(), theirs.ravel(), dim=0) > 0.98, name
     assert torch.equal(fast.packed(batch).last_hidden_state, outside)  # nothing is left behind
@@ -279,7 +373,7 @@ def test_states_at_some_positions_are_those_of_all(fast, plain, batch):
     model = accelerate(plain) if fast else plain
     positions = torch.tensor([7, 1, 9, 7])
     expected = model.packed(batch).last_hidden_state[positions]
-    assert_near(states_at(model, batch, positions).detach(), expected.detach())
+    near_largest(states_at(model, batch, positions).detach(), expected.detach())
 
 
 def test_a_fast_model_drops_where_and_as_often_as_the_plain_one(plain, batch):
