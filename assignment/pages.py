@@ -1,4 +1,4 @@
-"""Pages that open without a network, in the style of a run's page: of a class, of a leaderboard."""
+"""Pages that open without a network, in the style of a run's page."""
 
 from pathlib import Path
 from typing import Any

@@ -61,7 +61,7 @@ PROGRAMS = [
     Program("assignment.__main__", "assignment.grade.GradeOptions", "grade", "--suite nosuch"),
     *(
         Program("assignment.__main__", f"assignment.submission.{name}.{name.title()}Options", name)
-        for name in ("package", "validate", "score", "leaderboard")
+        for name in ("validate", "score")
     ),
 ]
 NUMBERS = "0 -1 1 2 0.5 1e400 -1e400 nan inf ٣ 1_0 0x10 2147483649 99999999999999999999 abc".split()
