@@ -6,7 +6,7 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 from assignment.marks import Mark, most, ranked_names, total
-from assignment.pages import filled_in
+from assignment.pages import STYLE, templates
 from report.page.tables import Entry, Table, number, share, word
 from runtime.streams import printable
 
@@ -24,8 +24,10 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
         for mark in marks
         for case, why in mark.stops.items()
     ]
-    return filled_in(
-        "class.html.j2",
+    page = templates(autoescape=True).get_template("class.html.j2")
+    return page.render(
+        style=(STYLE / "style.css").read_text(encoding="utf-8"),
+        script=(STYLE / "page.js").read_text(encoding="utf-8"),
         count=len(marks),
         sandbox=sandbox,
         failed=Table(
