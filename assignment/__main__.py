@@ -1,4 +1,4 @@
-"""The classroom kit: `python -m assignment make | check | grade | package | ...`."""
+"""The classroom kit: `python -m assignment make | check | grade | validate | score`."""
 
 import sys
 from collections.abc import Sequence
@@ -11,22 +11,18 @@ MODULES = {
     "make": "assignment.make",
     "check": "assignment.check",
     "grade": "assignment.grade",
-    "package": "assignment.submission.package",
     "validate": "assignment.submission.validate",
     "score": "assignment.submission.score",
-    "leaderboard": "assignment.submission.leaderboard",
 }
 
 OVERVIEW = """\
 Give a course with this project: make, check and grade assignments (docs/classroom.md).
 
-  make         write the students' folder, its tests, and the solution
-  check        check a student's code and name the likely mistakes
-  grade        grade a folder of submissions in a sandbox
-  package      pack the predictions of a run for a course's leaderboard
-  validate     check the format of a submission's predictions
-  score        score predictions
-  leaderboard  rank submissions
+  make      write the students' folder, its tests, and the solution
+  check     check a student's code and name the likely mistakes
+  grade     grade a folder of submissions in a sandbox
+  validate  check the format of a submission's predictions
+  score     score predictions
 
 example:
   python -m assignment make --out fall
@@ -36,7 +32,7 @@ example:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
     commands = {name: partial(_run, name) for name in MODULES}
-    return run_command("python -m assignment", commands, argv, OVERVIEW)
+    return run_command("python -m assignment", commands, argv, overview=OVERVIEW)
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:

@@ -1,18 +1,14 @@
-"""The page of a class: how marks are distributed, what went wrong most, every submission."""
+"""The page of a class: points by part, what went wrong most, every submission."""
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from statistics import mean, median, quantiles
 from typing import Any
 
 from assignment.marks import Mark, most, ranked_names, total
-from assignment.pages import filled_in
-from report.page.figure import INK, SERIES, Figure, draw
+from assignment.pages import STYLE, templates
 from report.page.tables import Entry, Table, number, share, word
 from runtime.streams import printable
-
-BINS = 10
 
 
 def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> str:
@@ -22,15 +18,16 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
     """
     failed = [mark for mark in everybody if mark.machine]
     marks = [mark for mark in everybody if not mark.machine]
-    points = most(about)
     scores = [total(mark, about) for mark in marks]
     stops = [
         [word(printable(mark.name)), word(case), word(why)]
         for mark in marks
         for case, why in mark.stops.items()
     ]
-    return filled_in(
-        "class.html.j2",
+    page = templates(autoescape=True).get_template("class.html.j2")
+    return page.render(
+        style=(STYLE / "style.css").read_text(encoding="utf-8"),
+        script=(STYLE / "page.js").read_text(encoding="utf-8"),
         count=len(marks),
         sandbox=sandbox,
         failed=Table(
@@ -39,44 +36,15 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
             [[word(printable(mark.name)), word(printable(mark.machine))] for mark in failed],
             kind="long",
         ),
-        most=points,
+        most=most(about),
         mean=mean(scores),
         median=median(scores),
-        distribution=distribution(scores, points),
         parts=_parts_table(marks, about),
         mistakes=_mistakes_table(marks, about),
         cases=_cases_table(marks, about),
         stops=Table("Runs that were stopped", ("submission", "case", "why"), stops, kind="long"),
         everybody=_marks_table(marks, about),
     )
-
-
-def distribution(scores: Sequence[float], points: float) -> Figure:
-    """Return the histogram of total scores, in tenths of what can be earned."""
-    tenths = [min(BINS - 1, int(BINS * score / points)) if points else 0 for score in scores]
-    counts = [tenths.count(tenth) for tenth in range(BINS)]
-    edges = [points * tenth / BINS for tenth in range(BINS + 1)]
-    rows = [
-        [word(f"{low:g} to {high:g}"), number(count, 0)]
-        for low, high, count in zip(edges, edges[1:], counts, strict=False)
-    ]
-    return draw(
-        "distribution",
-        "Scores",
-        f"Submissions by score, in tenths of {points:g} points; the last bar has the full score.",
-        Table("Submissions by score", ("points", "submissions"), rows),
-        partial(_paint, edges=edges, counts=counts),
-    )
-
-
-def _paint(axes: Any, edges: Sequence[float], counts: Sequence[int]) -> None:
-    width = edges[1] - edges[0]
-    axes.bar(edges[:-1], counts, width * 0.94, align="edge", color=SERIES[0], linewidth=0)
-    axes.set_xlabel("points")
-    axes.set_ylabel("submissions")
-    axes.grid(axis="x", visible=False)
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.axhline(0, color=INK, lw=0.8)
 
 
 def _parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from assignment import marks as written
 from assignment.compare import Suite, read_suite
 from assignment.grading import Exam, grade_class, workplace
@@ -16,10 +14,8 @@ from assignment.isolation import Limits
 from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
 from assignment.sandbox import UNSAFE, Isolation, choose
-from assignment.submission.dialects import ASKED, CS224N
-from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
-from assignment.submission.score import aggregate
-from assignment.submission.validate import Gold
+from assignment.submission.reader import ASKED, CS224N, Gold
+from assignment.submission.score import AGGREGATE, aggregate, main_scores
 from assignment.trees import ROOT, traces
 from data.examples import DataError
 from runtime.commands import exit_code
@@ -54,7 +50,7 @@ class GradeOptions:
     )
     gold: Path | None = option(
         None,
-        "folder of test labels written by make; ranks the submitted predictions",
+        "folder of test labels written by make; scores the submitted predictions",
         metavar="DIR",
     )
     sandbox: str = option(
@@ -147,7 +143,7 @@ def grade(options: GradeOptions) -> int:
             jobs = options.jobs or cores()
             graded = grade_class(members, exam, jobs, work)
             for member, mark in zip(members, graded, strict=True):
-                marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)
+                marks.append(with_leaderboard(mark, member.path, *gold) if gold else mark)
                 bar.update()
     _write(marks, suite, isolation, options)
     _tell(marks, suite, isolation, options.out)
@@ -164,20 +160,19 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
 
 
-def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
-    """Return the rows of test files in a folder, and task -> labels (N,) where there are any."""
+def open_gold(folder: Path) -> tuple[Gold, tuple[str, ...]]:
+    """Return the rows of test files in a folder, and the tasks of which it has labels."""
     gold = Gold(folder)
-    read = {task: gold.labels(task, SPLIT) for task in CS224N}
-    labels = {task: known for task, known in read.items() if known is not None}
-    if not labels:
+    tasks = tuple(task for task in CS224N if gold.labels(task, SPLIT) is not None)
+    if not tasks:
         raise DataError(
             f"{folder}: no labels of a {SPLIT} file; give the folder "
             "instructor/gold that make wrote"
         )
-    return gold, labels
+    return gold, tasks
 
 
-def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndarray]]) -> Mark:
+def with_leaderboard(mark: Mark, path: Path, gold: Gold, tasks: tuple[str, ...]) -> Mark:
     """Return a mark with each task's main metric and their aggregate, of predictions handed in.
 
     Without all predictions, or with a fault in them, it says why there are none. No points depend
@@ -185,13 +180,11 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
     """
     if mark.fault or mark.machine:
         return mark
-    rows, labels = gold
     try:
-        predictions = read_submission(path, rows, tuple(labels), SPLIT)
+        scores = main_scores(path, gold, tasks, SPLIT)
     except DataError as error:
         fault = str(error).removeprefix(f"{path.parent}/")
         return replace(mark, left=[*mark.left, f"predictions: {printable(fault)}"])
-    scores = main_scores(predictions, labels)
     values = {f"{task} {ASKED[task].main_metric}": score for task, score in scores.items()}
     values[AGGREGATE] = aggregate(scores)
     # Similarities that are all alike have no correlation.
@@ -211,7 +204,7 @@ def _write(
     if not alone:
         written.write_class(marks, suite.about, isolation.name, options.out)
     if not alone and not all(mark.machine for mark in marks):
-        from assignment.class_page import render  # the libraries that draw take a second
+        from assignment.class_page import render  # jinja2, which only a page needs
 
         write_text(options.out / PAGE, render(marks, suite.about, isolation.name))
 

@@ -20,7 +20,7 @@ LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface
 # The small BERT that `train.py` begins with.
 CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
 # What grades, and scores predictions: it needs no reference, no mistakes and no data.
-GRADING = ("assignment", "runtime", "data", "evaluation", "report", "baselines")
+GRADING = ("assignment", "runtime", "data", "evaluation")
 NOT_FOR_GRADING = shutil.ignore_patterns(
     "__pycache__", "starter", "mistakes", "bundled", "synthetic"
 )

@@ -1,4 +1,4 @@
-"""Pages that open without a network, in the style of a run's page: of a class, of a leaderboard."""
+"""Where the templates of the hand-out, the rubric and the page of a class are found."""
 
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,3 @@ def templates(**settings: Any) -> Environment:
     lines: Any = {"trim_blocks": True, "lstrip_blocks": True}
     folders = FileSystemLoader([OWN, STYLE])
     return Environment(loader=folders, undefined=StrictUndefined, **lines, **settings)
-
-
-def filled_in(template: str, **content: Any) -> str:
-    """Return a page that refers to nothing outside; all that `content` holds is escaped."""
-    page = templates(autoescape=True).get_template(template)
-    return page.render(
-        **content,
-        style=(STYLE / "style.css").read_text(encoding="utf-8"),
-        script=(STYLE / "page.js").read_text(encoding="utf-8"),
-    )

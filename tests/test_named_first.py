@@ -6,8 +6,8 @@ import pytest
 
 # The program, its words, and the costly work that must not have begun.
 COMMANDS = [
-    ("assignment", "leaderboard nosuch", "assignment.submission.validate.Gold.labels"),
-    ("assignment", "score nosuch", "assignment.submission.validate.Gold._read"),
+    ("assignment", "validate nosuch", "assignment.submission.reader.Gold._read"),
+    ("assignment", "score nosuch", "assignment.submission.reader.Gold._read"),
     ("assignment", "make --data nosuch --out o", "assignment.suites.write_suites"),
     ("evaluation.leaks", "--trained-on nosuch", "evaluation.leaks.scored_sets"),
     ("minbert.encode", "nosuch --out o", "minbert.encoder.SentenceEncoder.from_pretrained"),

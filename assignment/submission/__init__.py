@@ -1,5 +1,5 @@
-"""Files of predictions as courses collect them: written, checked, scored and ranked.
+"""Files of predictions as courses collect them: opened, read and checked, and scored.
 
-opening reads documents, dialects their rows, validate compares these with the data; score,
-leaderboard and package stand on that.
+opening reads documents, reader their rows and compares these with the data; the commands validate
+and score, and `grade --gold`, stand on that.
 """

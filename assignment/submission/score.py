@@ -10,13 +10,24 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from assignment.submission.dialects import ASKED, CS224N, SPLITS, is_predictions, passed_over
 from assignment.submission.opening import open_submission
-from assignment.submission.validate import CODES, DATA, Checked, Gold, check
+from assignment.submission.reader import (
+    ASKED,
+    CODES,
+    CS224N,
+    DATA,
+    SPLITS,
+    Checked,
+    Gold,
+    check,
+    is_predictions,
+    one_per_task,
+    passed_over,
+)
 from data.examples import DataError
 from evaluation.intervals import Interval, intervals
 from evaluation.metrics import task_metrics
@@ -28,6 +39,7 @@ from runtime.options import option, parse
 logger = logging.getLogger("assignment")
 
 MOVER = "MOVER"
+AGGREGATE = "aggregate"
 HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95%")
 
 
@@ -65,7 +77,7 @@ def aggregate(scores: Mapping[str, float | None]) -> float | None:
 def aggregate_interval(
     value: float, parts: Mapping[str, tuple[float | None, Interval | None]]
 ) -> Interval | None:
-    """Return the interval of an aggregate, or of a difference of two, by MOVER.
+    """Return the interval of an aggregate by MOVER.
 
     `parts` is task -> the value and the interval of its main metric. None where no part has an
     interval, as all of its resamples agree.
@@ -87,23 +99,38 @@ def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         DataError: the document has a fault, or the data no labels for it.
     """
-    check_sound(checked)
+    if checked.faults:
+        more = len(checked.faults) - 1
+        others = f" (and {more:,} more: python -m assignment validate)" if more else ""
+        raise DataError(f"{checked.faults[0]}{others}")
     for note in checked.notes:
         logger.warning("%s", note)
     expected = gold.expected(checked.task, checked.split)
     if expected is None or expected.labels is None:
         place = f"{checked.task} {checked.split}"
         raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
-    answers = checked.predictions(expected)
+    answers = [checked.answers[id].value for id in expected.ids]
     return filled(checked.task, answers, expected.labels), expected.labels
 
 
-def check_sound(checked: Checked) -> None:
-    """Raise DataError if a document has a fault: the first, and how many more there are."""
-    if checked.faults:
-        more = len(checked.faults) - 1
-        others = f" (and {more:,} more: python -m assignment validate)" if more else ""
-        raise DataError(f"{checked.faults[0]}{others}")
+def main_scores(
+    path: Path, gold: Gold, tasks: Sequence[str], split: str
+) -> dict[str, float | None]:
+    """Return the main metric of each task, of the predictions in a folder or zip.
+
+    Raises:
+        DataError: the first fault of the files that count.
+    """
+    checked = [check(file, gold) for file in open_submission(path) if is_predictions(file)]
+    chosen, faults = one_per_task(checked, [(task, split) for task in tasks], path.name, gold)
+    if faults:
+        # A file of the right task under a wrong name explains what is missing.
+        unnamed = [file.faults[0] for file in checked if file.faults and file.split in ("", split)]
+        raise DataError((unnamed + faults)[0])
+    return {
+        task: task_metrics(measured_as(task), *labelled(file, gold))[ASKED[task].main_metric]
+        for (task, _), file in chosen.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -115,21 +142,6 @@ class ScoreOptions:
     )
     gold: str = option("bundled", DATA, metavar="DIR")
     csv: Path | None = option(None, "write the scores to this file", metavar="FILE")
-
-
-ABOUT: dict[str, Any] = {
-    "prog": "python -m assignment score",
-    "description": """\
-Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95%
-intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
-all three tasks are given.""",
-    "epilog": f"""\
-example:
-  python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
-
-A row without a prediction counts as wrong; in STS, it gets the mean prediction.
-{CODES}""",
-}
 
 
 class Score(NamedTuple):
@@ -151,7 +163,21 @@ def main(argv: Sequence[str]) -> None:
     Raises:
         DataError: there is none, one is faulty, or its split has no labels.
     """
-    options = parse(ScoreOptions, argv, **ABOUT)
+    options = parse(
+        ScoreOptions,
+        argv,
+        prog="python -m assignment score",
+        description="""\
+Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95%
+intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
+all three tasks are given.""",
+        epilog=f"""\
+example:
+  python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
+
+A row without a prediction counts as wrong; in STS, it gets the mean prediction.
+{CODES}""",
+    )
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     check_outputs([options.csv], options.paths)
@@ -161,12 +187,13 @@ def main(argv: Sequence[str]) -> None:
         logger.warning("%s", note)
     many = len(documents) > 1
     rows: list[Score] = []
-    checked = [check(d, gold, any_name=True) for d in documents if not many or is_predictions(d)]
-    for document in checked:
-        check_sound(document)
+    for document in documents:
+        if many and not is_predictions(document):
+            continue
+        checked = check(document, gold, any_name=True)
         # The test files of a whole submission stay unscored where their labels are kept back.
-        if not many or gold.labels(document.task, document.split) is not None:
-            rows += _scores(document, gold)
+        if checked.faults or not many or gold.labels(checked.task, checked.split) is not None:
+            rows += _scores(checked, gold)
     if not rows:
         raise DataError(
             f"{gold.folder}: no labels for these files; give another folder with --gold"
@@ -211,7 +238,7 @@ def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
             known = {row.task: (row.value, row.interval) for row in parts}
             interval = None if value is None else aggregate_interval(value, known)
             rows, unanswered = sum(row.rows for row in parts), sum(row.unanswered for row in parts)
-            yield Score(name, "all", split, rows, unanswered, "aggregate", value, interval)
+            yield Score(name, "all", split, rows, unanswered, AGGREGATE, value, interval)
 
 
 def _folder(score: Score) -> str:

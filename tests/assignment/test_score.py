@@ -60,6 +60,12 @@ def test_scores_are_those_of_scikit_learn_and_scipy(place, capsys):
             assert float(row["value"]) == pytest.approx(value)
             assert float(row["low"]) < value < float(row["high"])
     assert len(rows) == 2 * 7
+    for task in TASKS[:2]:
+        (place / "mine" / f"{task}-dev-output.csv").write_text(
+            text_of(task, "dev", values=gold_of(task, "dev"))
+        )
+    best = scored(capsys, "mine")["all", "dev", "aggregate"]
+    assert float(best["low"]) < float(best["value"]) < float(best["high"]) <= 1
 
 
 def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):

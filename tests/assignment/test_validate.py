@@ -21,9 +21,9 @@ from made_submissions import (
 )
 
 from assignment.__main__ import main
-from assignment.submission.dialects import Named, named
 from assignment.submission.opening import Document
-from assignment.submission.validate import Gold, check
+from assignment.submission.reader import Gold, Place, check, named
+from data.examples import DataError
 
 TASKS = ("sst", "para", "sts", "cfimdb")
 SST = "sst-dev-output.csv"
@@ -48,10 +48,10 @@ def validate(capsys, *words):
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [
-        ("sts-test-out.csv", Named("sts", "test")),
-        ("last-linear-layer-sst-test-out.csv", Named("sst", "test", "last-linear-layer")),
-        ("quora-paraphrase-dev-output.csv", Named("para", "dev")),
-        ("old-sts-similarity-dev-output.csv", Named("sts", "dev", "old")),
+        ("sts-test-out.csv", Place("sts", "test")),
+        ("last-linear-layer-sst-test-out.csv", Place("sst", "test", "last-linear-layer")),
+        ("quora-paraphrase-dev-output.csv", Place("para", "dev")),
+        ("old-sts-similarity-dev-output.csv", Place("sts", "dev", "old")),
         ("sst-similarity-dev-output.csv", None),
         ("SST-dev-output.csv", None),
         ("sst-train-output.csv", None),
@@ -71,40 +71,40 @@ def test_every_spelling_is_read(spelling, task, gold):
     expected = gold.expected(task, "dev")
     values = [None, *predictions(task, "dev")[1:]]
     order = np.random.default_rng(0).permutation(len(values))  # rows come in any order
-    ids = [expected.keys[k][0] for k in order]
+    ids = [expected.ids[k] for k in order]
     text = text_of(task, "dev", spelling, [values[k] for k in order], ids).replace("sst", "SST")
     checked = check(Document(name_of(task, "dev", spelling), text.encode("utf-8-sig")), gold)
     assert (checked.task, checked.split, checked.faults) == (task, "dev", [])
-    assert checked.predictions(expected) == values
+    assert [checked.answers[id].value for id in expected.ids] == values
 
 
-SST_ROWS = "\tid\tsentence\tsentiment\n0\ta1\tx\t4\n1\tb2\ty\t0\n2\ta1\tz\t3\n"
 PARA_ROWS = "\tid\tsentence1\tsentence2\tis_duplicate\n0\ta1\tx\ty\t1.0\n1\tb2\tx\ty\t\n"
-TWICE = f"{SST}:5: id 'b2' is on line 3 too; delete one"
 
 
 @pytest.mark.parametrize(
-    ("task", "file", "data", "rows", "values", "faults"),
+    ("rows", "value"),
     [
-        # Equal ids are told apart by their order.
-        ("sst", "ids-sst-dev.csv", SST_ROWS, "a1,1\nb2,0\nA1,2\n", [1, 0, 2], []),
-        ("sst", "ids-sst-dev.csv", SST_ROWS, "a1,1\nb2,0\nA1,2\nb2,1\n", [1, 0, 2], [TWICE]),
         # Rows without a label may be predicted and do not count.
-        ("para", "quora-dev.csv", PARA_ROWS, "a1,1\n", [1], []),
-        ("para", "quora-dev.csv", PARA_ROWS, "b2,0\na1,1\n", [1], []),
+        ("a1,1\n", 1),
+        ("b2,0\nA1,1\n", 1),
         # The tokens of "no" and "yes".
-        ("para", "quora-dev.csv", PARA_ROWS, "b2,3919\na1,8505\n", [1], []),
-        ("para", "quora-dev.csv", PARA_ROWS, "a1,3919\n", [0], []),
+        ("b2,3919\na1,8505\n", 1),
+        ("a1,3919\n", 0),
     ],
 )
-def test_rows_are_matched_by_id(task, file, data, rows, values, faults, tmp_path):
-    (tmp_path / file).write_text(data)
+def test_rows_are_matched_by_id(rows, value, tmp_path):
+    (tmp_path / "quora-dev.csv").write_text(PARA_ROWS)
     gold = Gold(tmp_path)
-    assert gold.labels(task, "dev").tolist() == ([4, 0, 3] if task == "sst" else [1])
-    text = f"id,{COLUMNS[task]}\n{rows}"
-    checked = check(Document(f"{task}-dev-output.csv", text.encode()), gold)
-    assert checked.faults == faults
-    assert checked.predictions(gold.expected(task, "dev")) == values
+    assert gold.labels("para", "dev").tolist() == [1] and gold.expected("para", "dev").ids == ["a1"]
+    text = f"id,{COLUMNS['para']}\n{rows}"
+    checked = check(Document("para-dev-output.csv", text.encode()), gold)
+    assert checked.faults == [] and checked.answers["a1"].value == value
+
+
+def test_data_in_which_two_rows_have_the_same_id_are_refused_as_in_a_run(tmp_path):
+    (tmp_path / "quora-dev.csv").write_text(PARA_ROWS.replace("b2\tx\ty\t", "a1\tx\ty\t0"))
+    with pytest.raises(DataError, match="two rows have the same id; give each row"):
+        Gold(tmp_path).labels("para", "dev")
 
 
 # A task's dev file with another text in a line, and the fault that it has; "" for none.

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -22,7 +23,7 @@ from assignment.intake import asked_files
 from assignment.marks import Mark
 from assignment.parts import PARTS, Mistake
 from assignment.sandbox import UNSAFE
-from assignment.trees import with_mistake
+from assignment.trees import ROOT, with_mistake
 from data.tasks import TASKS
 
 (NO_SCALING,) = (m for m in PARTS["attention"].mistakes if m.name == "no-scaling")
@@ -142,20 +143,19 @@ def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(
         assert results["score"] == score
 
 
-def test_predictions_are_packed_validated_scored_and_ranked(tmp_path, capsys):
-    data = str(write_data(tmp_path / "data"))
-    run = made_run(tmp_path / "run", (0.4, 0.9))
-    packed = tmp_path / "submissions" / "ada.zip"
-    packed.parent.mkdir()
-    write_submission(packed.parent / "ben", skill=0.4)
-    assert main(["package", str(run), "--data", data, "--out", str(packed)]) == 0
-    assert main(["validate", str(packed), "--data", data]) == 0
+def test_the_predictions_of_a_run_are_a_submission(tmp_path, monkeypatch, capsys):
+    """With the commands of the page."""
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data")
+    made_run(tmp_path / "runs" / "my-run")
+    page = (ROOT / "docs" / "classroom.md").read_text(encoding="utf-8")
+    (copy,) = re.findall(r"^mkdir predictions && cp .*", page, re.MULTILINE)
+    subprocess.run(["bash", "-c", copy], check=True)
+    shutil.make_archive("submission", "zip", ".", "predictions")
+    assert main(["validate", "submission.zip", "--data", "data"]) == 0
     assert "valid for the course" in capsys.readouterr().out
-    assert main(["score", str(packed), "--gold", data]) == 0
+    assert main(["score", "submission.zip", "--gold", "data"]) == 0
     assert "| aggregate" in capsys.readouterr().out
-    assert main(["leaderboard", str(packed.parent), "--gold", data]) == 0
-    first, second = capsys.readouterr().out.splitlines()[2:4]
-    assert "ada.zip" in first and "ben" in second
 
 
 def test_gradescope_runs_the_files_that_were_made_for_it(made, tmp_path):
