@@ -26,7 +26,6 @@ from assignment.compare import (
 )
 from assignment.driver import _array
 from assignment.suites import unrecognised
-from runtime.streams import Shown
 
 ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
 Y = {"y": np.ones(2)}
@@ -210,7 +209,7 @@ def test_a_surplus_array_is_named_without_what_steers_a_terminal():
 
 def test_a_terminal_shows_colours_and_obeys_nothing_that_a_student_wrote(monkeypatch):
     reader, terminal = pty.openpty()
-    monkeypatch.setattr(sys, "stdout", Shown(open(terminal, "wb", 0), "utf-8"))
+    monkeypatch.setattr(sys, "stdout", open(terminal, "w", encoding="utf-8"))
     monkeypatch.delenv("NO_COLOR", raising=False)
     show(["  ok     a", "  wrong  b\x1b[2J"])
     shown = b"  \x1b[32mok\x1b[0m     a\r\n  \x1b[31mwrong\x1b[0m  b\\x1b[2J\r\n"
