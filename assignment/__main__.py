@@ -16,7 +16,6 @@ MODULES = {
     "score": "assignment.submission.score",
     "leaderboard": "assignment.submission.leaderboard",
 }
-GONE = {"similar": "compare the folder of submissions with MOSS or Dolos, see docs/classroom.md"}
 
 OVERVIEW = """\
 Give a course with this project: make, check and grade assignments (docs/classroom.md).
@@ -37,7 +36,7 @@ example:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
     commands = {name: partial(_run, name) for name in MODULES}
-    return run_command("python -m assignment", commands, argv, GONE, OVERVIEW)
+    return run_command("python -m assignment", commands, argv, OVERVIEW)
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:

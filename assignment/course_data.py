@@ -12,7 +12,7 @@ from pathlib import Path
 from data import synthetic
 from data.examples import DataError
 from data.locate import find, find_task
-from data.tables import open_table, plain_name
+from data.table import open_table, plain_name
 from data.tasks import ID_COLUMN, OFFICIAL_ROW, TASKS, Task, split_file
 from runtime.files import open_file
 

@@ -98,7 +98,6 @@ The sandbox is a container of docker or podman, else bubblewrap; for a single su
 another user. The solution is graded first; if it does not get all points, nothing is graded.
 Exit codes: 0 success; 1 the solution does not get all points, or a bug in this project;
 2 invalid input, no sandbox, or submissions without a mark because the machine failed.""",
-        gone={"--reference": "the solution is the folder `reference` beside the suite"},
     )
     return exit_code(lambda: grade(options))
 

@@ -95,8 +95,6 @@ def choose(
         UserError: there is no way of this name.
         MachineError: none works; the message says why, of each.
     """
-    if asked == "Landlock":
-        raise UserError(f"--sandbox Landlock was removed in 1.1: one of {', '.join(NAMES)}")
     if asked and asked not in NAMES:
         raise UserError(f"--sandbox {asked}: unknown; one of {', '.join(NAMES)}")
     faults = []

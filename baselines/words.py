@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from baselines.embedder import Embedder, cosines
 from data.examples import DataError
 from data.overlap import normalise
-from data.tables import numbered_lines
+from data.table import numbered_lines
 
 # Modules that only compare words, such as a page, need no torch.
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.errors import UserError
-from runtime.options import option
+from runtime.options import did_you_mean, option
 
 # Kind of work: a function of this name in this module of benchmarks/.
 WORKS = {
@@ -13,22 +13,14 @@ WORKS = {
     "grad_cache": "training",
     "cross": "encoding",
     "search": "search",
-    "growth": "growth",
 }
-GONE = {
-    "busy": "its figures are in docs/log.md",
-    "shares": "use PyTorch's profiler; its figures are in docs/log.md",
-}
-USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
   encode        2,000 sentences to embeddings, 400 per round, MiniLM and mini; half of them,
                 bert-base's shape
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
-  search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
-  growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
-                takes five to ten minutes; runs only if named
+  search        10 nearest of 100 queries among a million vectors
 
 All sides are first checked to compute the same thing.
   seconds   median of the rounds (slow peers: fewer rounds)
@@ -45,17 +37,13 @@ OpenVINO, ONNX Runtime, CTranslate2, zentorch and faiss are optional."""
 class Options:
     """The options of the command line."""
 
-    only: tuple[str, ...] = option(
-        (), f"some of {', '.join(WORKS)} (all but growth)", metavar="WORK"
-    )
+    only: tuple[str, ...] = option((), f"some of {', '.join(WORKS)} (all)", metavar="WORK")
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     checkpoint: str | None = option(
         None, "a folder or hub id to encode with, instead of three usual encoders", metavar="NAME"
     )
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
-    json: Path | None = option(
-        None, "file for the results; growth also writes a figure next to it", metavar="FILE"
-    )
+    json: Path | None = option(None, "file for the results", metavar="FILE")
     rounds: int = option(4, "most rounds of a comparison; first a warm-up", least=1, most=1e12)
     processor: str = option(
         "any",
@@ -66,7 +54,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for work in self.only:
-            if work in GONE:
-                raise UserError(f"--only {work} was removed in 1.1: {GONE[work]}")
             if work not in WORKS:
-                raise UserError(f"--only {work}: expected one of {', '.join(WORKS)}")
+                raise UserError(
+                    f"--only {work}: expected one of {', '.join(WORKS)}{did_you_mean(work, WORKS)}"
+                )

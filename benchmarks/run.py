@@ -16,7 +16,7 @@ import torch
 from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
 from benchmarks.inputs import Bench, files_of, sentences, similar_pairs
-from benchmarks.options import USUAL, WORKS, Options
+from benchmarks.options import WORKS, Options
 from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
 from minbert.fast.int8 import WAYS, check_int8
@@ -62,8 +62,8 @@ def run(options: Options) -> None:
         texts, similar = sentences(options.data, TEXTS), similar_pairs(options.data, PAIRS)
         with tempfile.TemporaryDirectory() as scratch:
             bench = Bench(device, options.rounds, texts, Path(scratch), similar, options.checkpoint)
-            for name in options.only or USUAL:
-                begun, before = time.perf_counter(), len(figures)
+            for name in options.only or WORKS:
+                begun = time.perf_counter()
                 module = import_module(f"benchmarks.{WORKS[name]}")
                 for work in getattr(module, name)(bench):
                     measured = measure(work, device)
@@ -75,8 +75,6 @@ def run(options: Options) -> None:
                         rows = [asdict(f) | {"disturbed": f.disturbed} for f in figures]
                         report = {"machine": machine, "figures": rows}
                         write_text(options.json, json.dumps(report, indent=1) + "\n")
-                if name == "growth" and options.json:
-                    write_text(options.json.with_suffix(".svg"), module.drawn(figures[before:]))
                 print(f"\n{name} took {time.perf_counter() - begun:.0f} s", flush=True)
     except ModuleNotFoundError as error:
         raise UserError(f"{error}; pip install -r requirements-bench.txt") from None

@@ -1,7 +1,4 @@
-"""Exact search and mining of pairs, on random vectors of 384 numbers, as in MiniLM.
-
-All sides are exact. Every fiftieth vector is nearly equal to the one before it, to have pairs.
-"""
+"""Exact search on random vectors of 384 numbers, as in MiniLM; all sides are exact."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -9,32 +6,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from sentence_transformers.util import paraphrase_mining_embeddings, semantic_search
+from sentence_transformers.util import semantic_search
 from threadpoolctl import threadpool_limits
 
 from benchmarks.engine import Side, Work, expect
 from benchmarks.inputs import Bench
-from search.index import PART
-from search.nearest import similar_pairs, top_k
+from evaluation.nearest import top_k
 
 DIMENSIONS = 384
 ROWS, QUERIES, K = 1_000_000, 100, 10
-MINED, THRESHOLD = 10_000, 0.9
-NEAREST = 100  # candidates per text in sentence-transformers
+BLOCK = 16_384  # rows of a product
 
 
 def search(bench: Bench) -> Iterator[Work]:
-    """Yield the search and the mining."""
+    """Yield the search."""
     rows = vectors(ROWS)
     with threadpool_limits(torch.get_num_threads()):  # also for products of NumPy and faiss
         yield _search(rows, bench.rounds)
-        yield _mining(rows[:MINED], bench.rounds)
 
 
 def vectors(count: int) -> np.ndarray:
     """Return (count, DIMENSIONS) float32 of length 1."""
     rows = np.random.default_rng(0).standard_normal((count, DIMENSIONS), dtype=np.float32)
-    rows[49::50] = rows[48::50] + 0.3 * rows[49::50]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows
 
@@ -73,24 +66,9 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
     return _work(title, "queries", len(queries), sides, rounds, missing)
 
 
-def _mining(rows: np.ndarray, rounds: int) -> Work:
-    def mined() -> set[tuple[int, int]]:
-        similar = similar_pairs(blocks(rows), THRESHOLD)
-        return {(i, j) for _, pairs in similar for i, j in pairs.tolist()}
-
-    def mined_by_peer() -> set[tuple[int, int]]:
-        pairs = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)
-        return {(min(i, j), max(i, j)) for score, i, j in pairs if score >= THRESHOLD}
-
-    expect(len(mined()) > 0 and mined() == mined_by_peer(), "pairs above the threshold")
-    sides = {"minbert": mined, "sentence-transformers, paraphrase mining": mined_by_peer}
-    title = f"pairs above {THRESHOLD} among {len(rows):,} vectors"
-    return _work(title, "cosines", len(rows) * (len(rows) - 1) // 2, sides, rounds)
-
-
 def blocks(rows: np.ndarray) -> list[np.ndarray]:
-    """Return the rows in parts of the size in an index."""
-    return [rows[start : start + PART] for start in range(0, len(rows), PART)]
+    """Return the rows in blocks."""
+    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
 
 
 def _work(

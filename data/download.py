@@ -346,7 +346,7 @@ def download(options: Options) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input, network or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EPILOG)
-    return exit_code(lambda: download(options), INTERRUPTED, torch=False)
+    return exit_code(lambda: download(options), INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from data.download import fetch
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, SOURCES, file_of
-from data.tables import open_table, plain_name, stored
+from data.table import open_table, plain_name, stored
 from data.tasks import Task
 
 BUNDLED = Path(__file__).parent / "bundled"  # synthetic data, each file compressed

@@ -1,4 +1,4 @@
-"""Read the user's tables: find the columns of texts and labels, the task, and a split."""
+"""The user's tables: their columns of texts and labels, the task, and a split."""
 
 import logging
 import os
@@ -12,24 +12,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from data.columns import (
+from data.examples import DataError, Example, Sentence, SentencePair
+from data.overlap import groups_by_text
+from data.table import (
     FIRST,
     ID,
     LABEL,
-    NO_LABEL,
     SECOND,
     TEXT,
-    UNKNOWN,
     Column,
-    is_number,
+    Table,
+    counted,
+    number,
+    open_table,
     pair_columns,
     plain,
-    says_yes,
 )
-from data.examples import DataError, Example, Sentence, SentencePair
-from data.overlap import groups_by_text
-from data.tables import Table, counted, number, open_table
-from data.tasks import OWN, SPLITS, Splits, Task
+from data.tasks import NO_LABEL, OWN, SPLITS, UNKNOWN, Splits, Task, says_yes
 
 logger = logging.getLogger("data")
 
@@ -92,7 +91,7 @@ def read_pairs(
 
     Args:
         paths: of the tables.
-        columns: names or numbers (from 1) of the texts and of the label, () to find them.
+        columns: names or numbers (from 1) of the texts and of the label; () for usual names.
         task: a name of OWN, "" to determine it from the labels.
         seed: of the split.
 
@@ -132,7 +131,7 @@ def read_pairs(
 
 def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
     table = _open(path, named, labelled)
-    texts = [column.name for column in table.columns if column.kind == "text"]
+    texts = [name for name in ("sentence1", "sentence2", "text") if name in table.places]
     rows: list[_Row] = []
     incomplete: dict[str, list[int]] = {"without a text": [], "without a label": []}  # lines
     for line, fields in table.rows():
@@ -170,16 +169,16 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
     if named:
         wanted = pair if len(named) == 3 else single
         try:
-            return open_table(path, wanted, named=named, remedy=REMEDY)
+            return open_table(path, wanted, named=named, flag="--columns")
         except DataError:
             if labelled:
                 raise
-            return open_table(path, wanted, named=named[:-1], remedy=REMEDY)
+            return open_table(path, wanted, named=named[:-1])
     try:
-        return open_table(path, pair, remedy=REMEDY)
+        return open_table(path, pair, flag="--columns")
     except DataError as error:
         try:
-            table = open_table(path, single, remedy=REMEDY)
+            table = open_table(path, single)
         except DataError:
             raise error from None
         if any(plain(name) in TEXT_OF_PAIR for name in table.others):
@@ -327,11 +326,9 @@ def label_value(label: str) -> float | str:
 
     A decimal comma is allowed, except where three digits after it may be thousands: 1,250.
     """
-    if is_number(label) and not re.search(r"[1-9]\d*,\d{3}$", label):
-        value = number(label.replace(",", "."))
-        if value is not None:
-            return value
-    return label.casefold()
+    thousands = re.search(r"[1-9]\d*,\d{3}$", label)
+    value = None if thousands else number(label.replace(",", ".", 1))
+    return label.casefold() if value is None else value
 
 
 def _shown(value: float | str) -> str:
@@ -536,3 +533,59 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
         f"{names}: {len(examples)} {item}, label {task.label!r} {labels}: {TASK_WORDS[task.name]}; "
         f"{how}"
     )
+
+
+# --- pairs that are labelled yes or no, for thresholds
+
+
+def read_labelled(
+    path: Path, named: Sequence[str] = (), at: float | None = None
+) -> list[SentencePair]:
+    """Return the pairs of a table, in order; labels are 0.0 and 1.0.
+
+    Rows without a label are left out, with a warning.
+
+    Args:
+        path: as in `open_table`.
+        named: the names or numbers of the columns; () for usual names.
+        at: labels are scores, and pairs of this score or more are positive.
+
+    Raises:
+        DataError: as `open_table`; a label that is neither yes nor no, no label at all, or a row
+            without a text.
+    """
+    columns = (*pair_columns(), Column("label", LABEL, kind="label"))
+    table = open_table(path, columns, named=named, flag="--columns")
+    pairs: list[SentencePair] = []
+    unlabelled: list[int] = []  # line numbers
+    for line, row in table.rows():
+        first, second, label = (row[column.name].strip() for column in columns)
+        if label.casefold() in NO_LABEL:
+            unlabelled.append(line)
+            continue
+        if not first or not second:
+            raise DataError(f"{path}:{line}: a text is empty; correct or delete the row")
+        pairs.append(SentencePair(str(line), first, second, _label(f"{path}:{line}", label, at)))
+    if unlabelled:
+        count = counted(unlabelled, "without a label")
+        if not pairs:
+            raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
+        logger.warning("%s: %s; left out", path, count)
+    return pairs
+
+
+def _label(where: str, label: str, at: float | None) -> float:
+    value = label_value(label)
+    if at is not None:
+        if isinstance(value, str):
+            raise DataError(
+                f"{where}: label {label[:40]!r}, expected a score; correct the "
+                "row, or leave out --at"
+            )
+        return float(value >= at)
+    answer = says_yes(value if isinstance(value, str) else f"{value:g}")
+    if answer is not None:
+        return float(answer)
+    is_word = isinstance(value, str)
+    remedy = "correct the row" if is_word else "give --at SCORE if labels are scores"
+    raise DataError(f"{where}: label {label[:40]!r}, expected 0 or 1, yes or no; {remedy}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError, Example
-from data.tables import PathLike, number, numbered_lines
+from data.table import PathLike, number, numbered_lines
 from data.tasks import COURSE, Task
 
 logger = logging.getLogger("data")

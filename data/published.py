@@ -4,14 +4,16 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from data.columns import LABEL, Column, pair_columns
 from data.examples import DataError, Sentence, SentencePair
 from data.locate import missing_set
-from data.tables import (
+from data.table import (
+    LABEL,
+    Column,
     PathLike,
     choice,
     numbered_lines,
     open_table,
+    pair_columns,
     plain_fields,
     score,
     stored,

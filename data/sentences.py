@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from data.examples import DataError
-from data.tables import PathLike, numbered_lines, open_texts
+from data.table import PathLike, numbered_lines, open_texts
 from runtime.commands import begin, exit_code
 from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
@@ -95,7 +95,7 @@ def write_sentences(options: Options) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog="python -m data.sentences", description=DESCRIPTION)
-    return exit_code(lambda: write_sentences(options), torch=False)
+    return exit_code(lambda: write_sentences(options))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from data.published import (
     read_trec,
     read_year,
 )
-from data.tables import PathLike
+from data.table import PathLike
 from data.tasks import SPLITS, Splits, read_quora
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ labels determine which of the three tasks of OWN they are for.
 
 The course's files are named .csv but tab-separated, and quoted by csv's default rules: its starter
 code reads them with `csv.DictReader(file, delimiter="\\t")`. These readers read the same rows, and
-also other tables: see `data.tables.open_table`.
+also other tables: see `data.table`.
 """
 
 import logging
@@ -16,9 +16,20 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from data.columns import ID, LABEL, NO_LABEL, TEXT, UNKNOWN, Column, pair_columns, says_yes
 from data.examples import DataError, Sentence, SentencePair
-from data.tables import DECIMAL_COMMA, PathLike, number, open_table, score, stored
+from data.table import (
+    DECIMAL_COMMA,
+    ID,
+    LABEL,
+    TEXT,
+    Column,
+    PathLike,
+    number,
+    open_table,
+    pair_columns,
+    score,
+    stored,
+)
 from runtime.files import digest
 
 logger = logging.getLogger("data")
@@ -26,6 +37,32 @@ logger = logging.getLogger("data")
 SPLITS = ("train", "dev", "test")
 # Rows of STS-Benchmark counted through its train, dev and test files, in that order.
 OFFICIAL_DEV_ROWS = range(5749, 7249)
+
+
+# --- labels
+
+# Labels of pairs that mean the same, and of others.
+YES = {
+    *("1", "yes", "y", "true", "t", "duplicate", "paraphrase", "same", "match", "similar"),
+    *("equivalent", "positive", "entailment", "related", "is_duplicate", "is_paraphrase"),
+}
+NO = {
+    *("0", "-1", "no", "n", "false", "f", "different", "negative", "unrelated", "dissimilar"),
+    *("nomatch", "mismatch"),
+}
+NOT = re.compile(r"(not|non|no)[ _-]?(\w+)")  # not_duplicate, non-paraphrase
+# Placeholders of unknown labels; the second is that of GLUE's test files.
+NO_LABEL = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
+UNKNOWN = "-1"
+
+
+def says_yes(label: str) -> bool | None:
+    """Return whether a label means yes, in any case; None if it means neither yes nor no."""
+    word = label.strip().casefold()
+    if word in YES:
+        return True
+    negated = NOT.fullmatch(word)
+    return False if word in NO or (negated and negated[2] in YES) else None
 
 
 # --- the readers

@@ -9,7 +9,7 @@ from data.examples import DataError
 from data.overlap import DIGESTS, Seen
 from data.published import TYPES, read_cnsd, read_mrpc, read_sick, read_stsbenchmark, read_trec
 from data.sentences import iter_sentences
-from data.tables import Table, number, open_table, plain_fields, plain_name
+from data.table import Table, number, open_table, open_texts, plain_fields, plain_name
 from data.triplets import COLUMNS
 
 
@@ -18,7 +18,8 @@ def note_file(path: Path, seen: Seen) -> None:
 
     Published sets without a header are recognised by their first line: STS-Benchmark, its Chinese
     translation, SICK, MRPC, TREC. A file of digests is recognised by its name. Any other file is a
-    table of pairs or triplets with any column names, a table of texts, or has a text per line.
+    table of pairs, triplets or texts with usual column names, or, unless it is named .csv or .tsv,
+    has a text per line.
     """
     if path.name.endswith(DIGESTS):
         seen.add_digests(path)
@@ -31,12 +32,11 @@ def note_file(path: Path, seen: Seen) -> None:
     try:
         table = open_table(path, COLUMNS)
     except DataError:
-        table = None
-    # Without a header, commas are separators only in files with such a name.
-    if table and (table.header or table.delimiter == "\t" or plain_name(path).endswith(".csv")):
-        seen.add_pairs(_pairs(table))
-    else:
+        if plain_name(path).endswith((".csv", ".tsv")) and not open_texts(path).header:
+            raise  # lines of a table are no texts
         seen.add_texts(iter_sentences(path))
+    else:
+        seen.add_pairs(_pairs(table))
 
 
 def _pairs(table: Table) -> Iterator[tuple[str, str]]:

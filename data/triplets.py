@@ -15,19 +15,26 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from data.columns import FIRST, ID, LABEL, NEGATIVE, SECOND, Column, pair_columns, plain, says_yes
 from data.examples import DataError, Triplet
 from data.pairs import label_value
 from data.published import NLI_LABELS, iter_nli
-from data.tables import (
+from data.table import (
+    FIRST,
+    ID,
+    LABEL,
+    NEGATIVE,
+    SECOND,
+    Column,
     PathLike,
     choice,
     counted,
     numbered_lines,
     open_table,
+    pair_columns,
+    plain,
     plain_fields,
 )
-from data.tasks import read_quora
+from data.tasks import read_quora, says_yes
 from runtime.commands import begin, exit_code
 from runtime.files import check_outputs, whole_file
 from runtime.options import option, parse
@@ -46,8 +53,8 @@ then: python run_multitask.py --pretrain sup --sup-data nli.csv"""
 
 COLUMNS = (
     Column("anchor", FIRST),
-    Column("positive", SECOND, several=True),
-    Column("hard_neg", NEGATIVE, required=False, several=True),
+    Column("positive", SECOND),
+    Column("hard_neg", NEGATIVE, required=False),
     Column("id", ID, required=False, kind="id"),
 )
 
@@ -55,16 +62,14 @@ COLUMNS = (
 def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     """Yield the triplets of a table or of JSON lines: anchor, positive and perhaps hard negative.
 
-    Published files have various column names (`sent0,sent1,hard_neg`,
-    `anchor,entailment,contradiction`, `query`, `pos`, `neg`), or no header. A JSON list of several
-    positives gives a triplet for each, with the hard negative at the same position if there are
-    equally many, else with the first.
+    Published files have various column names: `sent0,sent1,hard_neg`,
+    `anchor,entailment,contradiction`, `query`, `pos`, `neg`.
 
     Raises:
         DataError: as `open_table`; a further column that is not ids. It may hold labels, and pairs
             with different meanings would become positives.
     """
-    table = open_table(path, COLUMNS, remedy="name the columns anchor, positive and hard_neg")
+    table = open_table(path, COLUMNS)
     if others := [name for name in table.others if plain(name) not in map(plain, ("", *ID))]:
         raise DataError(
             f"{path}: column {', '.join(map(repr, others))} is none of anchor, positive, "
@@ -133,7 +138,7 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
 
 
 def iter_pairs(path: PathLike) -> Iterator[Related]:
-    """Yield the pairs of a table or of JSON lines, with a header or without.
+    """Yield the pairs of a table or of JSON lines.
 
     Other columns are ignored; labels too, with a warning if they do not mean yes.
     """
@@ -302,7 +307,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "Write SimCSE's training file, sent0,sent1[,hard_neg], from other labelled sets."
     program = "python -m data.triplets"
     options = parse(Options, argv, prog=program, description=about, epilog=EPILOG)
-    return exit_code(lambda: write_triplets(options), torch=False)
+    return exit_code(lambda: write_triplets(options))
 
 
 if __name__ == "__main__":

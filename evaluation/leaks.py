@@ -152,7 +152,7 @@ def lineage(path: Path) -> str:
     CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
     """
     from data.overlap import DIGESTS
-    from data.tables import plain_fields
+    from data.table import plain_fields
     from data.tasks import OFFICIAL_DEV_ROWS, read_sts
 
     if path.name.endswith(DIGESTS):

@@ -1,4 +1,4 @@
-"""The parts of a run (settings, opening of files, grid, cells), and the tables of the pages.
+"""The parts of a run: settings, opening of files, grid, cells.
 
 run_multitask.py shows how the parts work together.
 """

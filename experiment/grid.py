@@ -37,7 +37,7 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Return the name of its encoder: `none-sst+sts-bi-joint-annealed-interaction-42`."""
+        """Return the name of its encoder: `none-sst+sts-bi-joint-sequential-interaction-42`."""
         cells = [head.cell for head in self.heads]
         return replace(cells[0], task="+".join(cell.task for cell in cells)).name
 

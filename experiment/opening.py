@@ -25,7 +25,6 @@ from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.leaks import note_stages
 from experiment.grid import Stage, grid
 from experiment.settings import Settings
-from heads.config import TUNES
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
@@ -273,7 +272,7 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
 
     Raises:
         CheckpointError: it cannot be used, or not with these settings.
-        UserError: more layers are to be tuned than there are.
+        UserError: a published head reads the encoder with another pooling.
     """
     settings = inputs.settings
     if inputs.checkpoint.has(ISBERT):
@@ -307,10 +306,6 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
             f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; use "
             "--pooling cls_before_pooler"
         )
-    layers = encoder.model.config.num_hidden_layers
-    for tune in settings.tune:
-        if (TUNES[tune] or 0) > layers:
-            raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
     return encoder
 
 
@@ -321,7 +316,7 @@ def open_run(inputs: Inputs) -> Run:
 
     Raises:
         DataError, CheckpointError, MachineError, TrainingError: as the stages would.
-        UserError: more layers are to be tuned than there are.
+        UserError: a published head reads the encoder with another pooling.
     """
     settings = inputs.settings
     folder = open_folder(settings)

@@ -44,9 +44,6 @@ LAST_SEED = 2**31
 
 FEWEST = 10  # labelled examples of the smallest training
 
-# The schedule for which a remedy against forgetting is defined.
-NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
-
 DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase and similarity, or
 on your own pairs. Optionally fine-tunes the encoder with SimCSE first, then trains one head
 per task and encoder type. Reports scores with confidence intervals, tests and costs."""
@@ -109,25 +106,22 @@ class Settings:
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "what to train: frozen (head only), last1/last2/last4 (head and last N layers), full "
-        "(everything), joint (one shared encoder for all tasks), none (evaluate a published "
-        "cross-encoder)",
-        choices=tuple(TUNES),
+        "what to train: frozen (head only), full (head and encoder), joint (one shared encoder for "
+        "all tasks), none (evaluate a published cross-encoder)",
+        choices=TUNES,
         metavar="MODE",
     )
     schedule: tuple[str, ...] = option(
-        ("annealed",),
+        ("proportional",),
         "order of tasks in joint training: one after the other (sequential), a batch of each in "
-        "turn (round-robin), by size (proportional), or from proportional to equal shares "
-        "(annealed)",
+        "turn (round-robin), or drawn by size (proportional)",
         choices=SCHEDULES,
         rare=True,
     )
     remedies: tuple[str, ...] = option(
         ("none",),
-        "methods against forgetting in joint training: gradient surgery (pcgrad), a few "
-        "batches of earlier "
-        "tasks (replay)",
+        "method against forgetting in sequential joint training: a few batches of earlier tasks "
+        "(replay)",
         choices=("none", *REMEDIES),
         rare=True,
     )
@@ -184,10 +178,9 @@ class Settings:
     )
     columns: tuple[str, ...] = option(
         (),
-        "names or numbers of the text columns and the label column of --pairs (usual names are "
-        "recognised)",
+        "columns of --pairs: FIRST SECOND LABEL (or TEXT LABEL) by name, or by number without a "
+        "header (usual names are known)",
         metavar="NAME",
-        rare=True,
     )
     unsup_data: str | None = option(
         None,
@@ -482,21 +475,15 @@ class Settings:
         """Raise UserError for an impossible joint training, or its settings without one."""
         remedies = [name for name in self.remedies if name != "none"]
         if "joint" not in self.tune:
-            if remedies or self.joint or self.schedule != ("annealed",):
+            if remedies or self.joint or self.schedule != ("proportional",):
                 raise UserError("--schedule and --remedies: have no effect; add --tune joint")
             return
         if len(self.tasks) < 2:
             raise UserError(f"--tune joint: {self.tasks[0]} is one task; give --task several")
-        for name in self.joint:
-            remedy = name.partition("_")[0]
-            if remedy not in remedies:
-                flag = f"--{name.replace('_', '-')}"
-                raise UserError(f"{flag}: has no effect; add --remedies {remedy}")
-        for remedy in set(remedies) & set(NEEDS):
-            if self.schedule != (NEEDS[remedy],):
-                raise UserError(
-                    f"--remedies {remedy}: needs --schedule {NEEDS[remedy]}, and no other"
-                )
+        if self.joint and not remedies:
+            raise UserError("--replay-share: has no effect; add --remedies replay")
+        if remedies and self.schedule != ("sequential",):
+            raise UserError("--remedies replay: needs --schedule sequential, and no other")
 
 
 def _words(value: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.commands import begin, run_command
 from runtime.errors import UserError
 from runtime.options import option, parse
-from runtime.streams import need_reader, printable
+from runtime.streams import printable
 
 OVERVIEW = """\
 Use the heads that a run of run_multitask.py has trained.
@@ -40,6 +40,11 @@ class PredictOptions:
     run: Path = option(**RUN)
     file: Path = option(help="the texts, in one of these forms", flag="file", metavar="FILE")
     cell: str | None = option(None, **CELL)
+    columns: tuple[str, ...] = option(
+        (),
+        "names of the columns of texts, or numbers without a header: FIRST SECOND, or TEXT",
+        metavar="NAME",
+    )
     out: Path | None = option(None, "file to write (default: standard output)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
     threads: int = option(
@@ -57,10 +62,10 @@ def predict_command(words: Sequence[str]) -> None:
 Score new texts with a head that run_multitask.py has trained. Files of any size are
 read in chunks.
 
-FILE is a table in UTF-8, also compressed (.gz, .xz, .bz2): separated by tabs, commas,
-semicolons or bars, or JSON lines. With a header, its columns of texts have usual names
-(sentence1 and sentence2, or sentence), and optionally id; others are ignored. Without
-one, it has one text per line or two columns of texts, and an id is a line number.
+FILE is a table in UTF-8, also compressed (.gz, .xz, .bz2): separated by tabs, commas
+or semicolons, or JSON lines. The columns of texts have the names of the run's table,
+usual names (sentence1 and sentence2, or sentence) or those of --columns; id is
+optional, else an id is a line number. Single texts may also stand one per line.
 
 The output has a header and a line per row: id; similarity, or is_duplicate and its
 probability, or sentiment and the probability of each class.""",
@@ -73,8 +78,6 @@ examples:
 
 Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
     )
-    # Stop reading a long file when the program that reads the output, such as `head`, ends.
-    need_reader()
     # Loaded after the flags are parsed, so --help and errors in flags are fast.
     import torch
 
@@ -88,7 +91,8 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     check_outputs([options.out], [options.file, *cell.files])
     # Standard output holds only the table, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
-    predict_file(load_head(cell.path, options.device), options.file, options.out)
+    head = load_head(cell.path, options.device)
+    predict_file(head, options.file, options.out, options.columns)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,9 @@ class ThresholdOptions:
         None, "labels are scores; pairs of this score or more are positive", metavar="SCORE"
     )
     columns: tuple[str, ...] = option(
-        (), "names or numbers of the columns: FIRST SECOND LABEL", metavar="NAME"
+        (),
+        "names of the columns, or numbers without a header: FIRST SECOND LABEL",
+        metavar="NAME",
     )
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
     threads: int = option(
@@ -123,9 +129,9 @@ def threshold_command(words: Sequence[str]) -> None:
 Print the threshold from which a head should call a pair positive: a probability, or a
 similarity.
 
-LABELLED is a table of pairs, tab- or comma-separated or JSON lines, with a header or
-without: two texts, and a label that is 0 or 1, or yes or no. Pairs with a text that the
-head was trained on are left out and counted, because its scores on them are too good.
+LABELLED is a table of pairs, separated by tabs, commas or semicolons, or JSON lines:
+two texts, and a label that is 0 or 1, or yes or no. Pairs with a text that the head was
+trained on are left out and counted, because its scores on them are too good.
 You can therefore use the table of the run again.
 
 The threshold is chosen on half of the pairs. Precision and recall are measured on the
@@ -141,7 +147,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     import torch
 
     from data.examples import DataError
-    from data.labelled import read_labelled
+    from data.pairs import read_labelled
     from evaluation.threshold import find_threshold, reason
     from heads.saved import find_cell, load_head, why_no_threshold
     from heads.unseen import not_trained_on

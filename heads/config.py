@@ -7,9 +7,9 @@ from runtime.options import option
 MOST = 1e12
 # The ways to read a pair, with their names, from the cheapest to the most expensive.
 READERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cross-encoder"}
-# How many of the encoder's last layers are trained with the head; None: all, and the embeddings.
-# joint: all tasks share an encoder; none: the checkpoint's head is used without training.
-TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None, "none": 0}
+# What is trained: the head (frozen), the encoder with it (full), or one encoder with the heads of
+# all tasks (joint). none: the checkpoint's head is used without training.
+TUNES = ("frozen", "full", "joint", "none")
 # Candidate encoder rates. The best one depends on the encoder and on how it reads pairs.
 RATES = (5e-5, 1.5e-4, 5e-4)
 ONE_RATE = ("frozen", "joint", "none")  # tuning modes without this choice
@@ -21,15 +21,15 @@ LEAST_STEPS = 80
 # The data that decide after how many epochs a head stops.
 SELECT = ("train", "dev", "last")
 
-# Joint training: orders of the batches, and remedies against forgetting.
-SCHEDULES = ("sequential", "round-robin", "proportional", "annealed")
-REMEDIES = ("pcgrad", "replay")
+# Joint training: orders of the batches, and what is done against forgetting.
+SCHEDULES = ("sequential", "round-robin", "proportional")
+REMEDIES = ("replay",)
 REPORT_ORDER = ("sst", "sts", "para")  # table 3: the first task is forgotten
 
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """How one head and the layers of its encoder that `tune` selects (see TUNES) are trained."""
+    """How one head, and its encoder unless `tune` leaves it as it is (see TUNES), are trained."""
 
     tune: str = "frozen"
     features: str = "interaction"
@@ -110,9 +110,9 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
 
 @dataclass(frozen=True)
 class JointConfig:
-    """The settings of joint training. The settings of a remedy begin with its name."""
+    """The settings of joint training."""
 
-    schedule: str = "annealed"
+    schedule: str = "proportional"
     remedies: tuple[str, ...] = ()
     replay_share: float = option(
         0.1,

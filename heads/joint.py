@@ -1,20 +1,12 @@
-"""Joint training: the order of the tasks' batches, and remedies for conflicting gradients.
-
-Legend: N_i training examples of task i, K tasks, P numbers in the parameters that they share.
-"""
+"""Joint training: the order of the tasks' batches, and replay against forgetting."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from heads.config import JointConfig
-from runtime.processes import main_decides
-
-Step = tuple[str, ...]  # the tasks that give a batch each; more than one for pcgrad
 
 
 @dataclass(frozen=True)
@@ -35,7 +27,7 @@ class Phase:
     """Steps during which the learning rates rise and fall once."""
 
     task: str | None  # that is trained; None for all tasks
-    steps: tuple[Step, ...]
+    steps: tuple[str, ...]  # the task of each batch
     checks: int  # number of equal parts, with a dev score after each
 
 
@@ -46,10 +38,7 @@ def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> lis
 
     - sequential: task after task, each as if it were the only one (the report's table 3).
     - round-robin: the tasks in turn.
-    - proportional: drawn with probability proportional to N_i.
-    - annealed: to N_i ** alpha, alpha = 1 - 0.8 (e - 1) / (E - 1) in epoch e of E: at first large
-      tasks come more often, in the end all nearly as often (Stickland & Murray 2019,
-      arXiv:1902.02671, section 4.1).
+    - proportional: drawn with probability proportional to the tasks' examples.
     """
     draw = np.random.default_rng(seed)
     if config.schedule == "sequential":
@@ -62,12 +51,9 @@ def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> lis
     total = sum(course.steps for course in courses.values())
     epochs = max(course.epochs for course in courses.values())
     if config.schedule == "round-robin":
-        turn = tuple(courses)
-        turns = -(-total // len(turn))
-        # Surgery needs the gradients of all tasks at once: a whole turn is one step.
-        steps = [turn] * turns if "pcgrad" in config.remedies else [(n,) for n in turn] * turns
-        return [Phase(None, tuple(steps), epochs)]
-    return [Phase(None, _drawn(config.schedule, courses, total, epochs, draw), epochs)]
+        turns = -(-total // len(courses))
+        return [Phase(None, tuple(courses) * turns, epochs)]
+    return [Phase(None, _drawn(courses, total, draw), epochs)]
 
 
 def checks(plan: Sequence[Phase]) -> list[tuple[int, str | None]]:
@@ -90,74 +76,28 @@ def first_end(ends: Sequence[int], least_steps: int) -> int:
     return 1 + sum(end < min(least_steps, ends[-1]) for end in ends)
 
 
-def numbered(plan: Sequence[Phase]) -> list[list[tuple[str, int]]]:
-    """Return the batches of every step: task and number of its earlier batches."""
+def numbered(plan: Sequence[Phase]) -> list[tuple[str, int]]:
+    """Return the batch of every step: its task and the number of the task's earlier batches."""
     counts: Counter[str] = Counter()
     batches = []
     for phase in plan:
-        for step in phase.steps:
-            batches.append([(task, counts[task]) for task in step])
-            counts.update(step)
+        for task in phase.steps:
+            batches.append((task, counts[task]))
+            counts[task] += 1
     return batches
 
 
-def _drawn(
-    schedule: str, courses: Mapping[str, Course], total: int, epochs: int, draw: np.random.Generator
-) -> tuple[Step, ...]:
+def _drawn(courses: Mapping[str, Course], total: int, draw: np.random.Generator) -> tuple[str, ...]:
     names = list(courses)
     sizes = np.array([course.examples for course in courses.values()], np.float64)
-    steps: list[Step] = []
-    for epoch in range(1, epochs + 1):
-        alpha = 1 - 0.8 * (epoch - 1) / max(1, epochs - 1) if schedule == "annealed" else 1.0
-        weights = sizes**alpha
-        count = total * epoch // epochs - len(steps)
-        rows = draw.choice(len(names), count, p=weights / weights.sum())
-        steps += [(names[row],) for row in rows.tolist()]
-    return tuple(steps)
+    rows = draw.choice(len(names), total, p=sizes / sizes.sum())
+    return tuple(names[row] for row in rows.tolist())
 
 
 def _with_replay(
     task: str, count: int, earlier: list[str], share: float, draw: np.random.Generator
-) -> tuple[Step, ...]:
+) -> tuple[str, ...]:
     """Return `count` steps of a task, mixed with steps of earlier tasks, a `share` of the total."""
     replayed = round(count * share / (1 - share)) if earlier else 0
     steps = [task] * count + [earlier[row % len(earlier)] for row in range(replayed)]
-    return tuple((steps[row],) for row in draw.permutation(len(steps)).tolist())
-
-
-def without_conflicts(gradients: Tensor) -> Tensor:
-    """Return the sum of the tasks' gradients, each projected where it conflicts with another's.
-
-    PCGrad (Yu et al. 2020, arXiv:2001.06782), algorithm 1: while g_i . g_j < 0, for the other tasks
-    j in random order, g_i becomes g_i - (g_i . g_j) / |g_j|^2 g_j, where g_j is as it was. From
-    (K, P) to (P,).
-    """
-    total = torch.zeros_like(gradients[0])
-    squares = (gradients**2).sum(dim=1)
-    for task, gradient in enumerate(gradients):
-        projected = gradient.clone()
-        # All processes take the same order, although their random generators differ.
-        for other in main_decides(torch.randperm(len(gradients)).tolist()):
-            product = projected @ gradients[other]
-            # A zero gradient conflicts with no other.
-            if other != task and product < 0:
-                projected -= product / squares[other] * gradients[other]
-        total += projected
-    return total
-
-
-def take_gradient(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """Return the gradients in one row (P,), zeros where there is none, and clear them."""
-    parts = []
-    for parameter in parameters:
-        gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        parts.append(gradient.flatten())
-        parameter.grad = None
-    return torch.cat(parts)
-
-
-def put_gradient(parameters: Sequence[nn.Parameter], gradient: Tensor) -> None:
-    """Make a row (P,) the gradients of the parameters."""
-    parts = gradient.split([parameter.numel() for parameter in parameters])
-    for parameter, part in zip(parameters, parts, strict=True):
-        parameter.grad = part.view_as(parameter)
+    return tuple(steps[row] for row in draw.permutation(len(steps)).tolist())

@@ -1,15 +1,14 @@
 """Predict new texts, read from a file in pieces, with a trained head."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
 import torch
 
-from data.columns import TEXT, Column, pair_columns
 from data.examples import DataError
-from data.tables import counted, open_table, open_texts
+from data.table import TEXT, Column, counted, open_table, open_texts
 from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
@@ -22,7 +21,9 @@ logger = logging.getLogger("data")
 PIECE = 4096  # rows in memory at once
 
 
-def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
+def predict_file(
+    head: SavedHead, path: Path, out: Path | None, columns: Sequence[str] = ()
+) -> None:
     """Predict the rows of a file, as many as there are; write a table to `out`, or print it.
 
     Raises:
@@ -30,7 +31,7 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     """
     check_outputs([out], [path])
     # A generator: rows are read when their lines are written.
-    header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task))
+    header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task, columns))
     if out is None:
         # Rows are read before the header is printed, so a refused file prints nothing.
         first = list(islice(lines, 1))
@@ -46,17 +47,18 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
                 bar.update()
 
 
-def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
-    """Yield the id and the one or two texts of each row of a table, with a header or without.
+def read_rows(path: Path, task: Task, named: Sequence[str] = ()) -> Iterator[tuple[str, Item]]:
+    """Yield the id and the one or two texts of each row of a table.
 
     For tasks with one text, each line is a text unless there is a header. Blank lines are skipped.
     Without ids, line numbers are used. A row that lacks a text is kept, with a warning.
+    The texts have the names of the run's table or usual ones, unless `named` has names or numbers.
 
     Raises:
         DataError: as `open_table`; a tab in a line of a task with one text.
     """
-    if task.is_pair:
-        table = open_table(path, (*pair_columns(*task.texts), ID_COLUMN))
+    if named or task.is_pair:
+        table = open_table(path, (*task.columns[:-1], ID_COLUMN), named=named, flag="--columns")
     else:
         table = open_texts(path, (Column(task.texts[0], TEXT), ID_COLUMN), tabs=True)
     empty: list[int] = []  # line numbers

@@ -21,25 +21,15 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from data.tasks import TASKS, Splits, Task
-from heads.config import TUNES, HeadConfig, JointConfig
+from heads.config import HeadConfig, JointConfig
 from heads.features import FEATURES, Features
 from heads.heads import Head, build_head
 from heads.inputs import HeadInputs, LiveInputs, cls_is_of_interest, inputs_of
-from heads.joint import (
-    Course,
-    Phase,
-    checks,
-    first_end,
-    numbered,
-    phases,
-    put_gradient,
-    take_gradient,
-    without_conflicts,
-)
+from heads.joint import Course, Phase, checks, first_end, numbered, phases
 from heads.published import load_classifier, published_classifier
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
-from minbert.model import UNDECAYED, BertModel
+from minbert.model import UNDECAYED
 from runtime.device import one_thread
 from runtime.processes import (
     draw_apart,
@@ -129,10 +119,10 @@ def fit_heads(
 
     Args:
         encoder: frozen here with `tune == "frozen"`, to encode each distinct text once; otherwise
-            all of it or its last layers are trained with the head, in place.
+            it is trained with the head, in place.
         head_tasks: one, or several in the order of training.
         cache: the folder of frozen embeddings.
-        joint: the schedule and remedies of a joint training; None for one task.
+        joint: the settings of a joint training; None for one task.
         fingerprint: of the encoder, if already known.
         state_path: of the resumable state; the caller deletes it once the results are written.
         resume: continue from that state.
@@ -200,14 +190,6 @@ def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list
     return phases(joint or JointConfig("sequential"), courses, config.seed)
 
 
-def unfreeze(model: BertModel, layers: int | None) -> None:
-    """Make only the last `layers` of an encoder trainable; None: everything."""
-    # Below them no gradient is computed, which saves time as well.
-    model.requires_grad_(layers is None)
-    for layer in model.encoder.layer[-layers:] if layers else ():
-        layer.requires_grad_(True)
-
-
 class HeadTrainer:
     """Trains the head of one task, or several heads jointly, with or without a live encoder.
 
@@ -233,7 +215,7 @@ class HeadTrainer:
         # Several processes share the batches of a live encoder, but not those of frozen features.
         self.live = config.tune != "frozen"
         if self.live:
-            unfreeze(encoder.model, TUNES[config.tune])
+            encoder.model.requires_grad_(config.tune != "none")  # a published head is only read
         # Classes and scores are float here; each head's loss converts them as needed.
         self.labels = {
             task: torch.tensor([example.label for example in head_task.splits.train]).float()
@@ -243,12 +225,10 @@ class HeadTrainer:
         set_seed(config.seed)
         heads = nn.ModuleDict(self.heads)
         self.trained = nn.ModuleDict({"heads": heads})
-        self.shared: list[nn.Parameter] = []  # parameters shared by all tasks: P numbers
         # A tuned encoder has a separate rate, since its weights are pre-trained.
         rates: list[tuple[nn.Module, float]] = [(heads, config.learning_rate)]
         if self.live:
             self.trained["encoder"] = encoder.model
-            self.shared = [p for p in encoder.model.parameters() if p.requires_grad]
             rates.append((encoder.model, config.backbone_learning_rate))
             if config.backbone_dropout is not None:
                 set_dropout(encoder.model, config.backbone_dropout)
@@ -347,14 +327,17 @@ class HeadTrainer:
         return sum(len(example.texts) for example in examples) / seconds
 
     def _train_to(self, end: int, tick: Callable[[], Any]) -> float:
-        """Train up to a step; return the mean loss: per example, or per batch of several tasks."""
+        """Train up to a step; return the mean loss per example, or per batch in joint training."""
         self.trained.train()
         total, weights = 0.0, 0
         for step in range(self.step, end):
             # AdamW's moments belong to the previous task, so they are reset.
             if step in self.starts:
                 self.optimizer.state.clear()
-            loss, weight = self._train_step(step)
+            loss, count = self._train_step(step)
+            # The last batch of an epoch is shorter and is weighted by its examples; batches of
+            # several tasks have equal weights.
+            weight = 1 if self.joint else count
             total += loss * weight
             weights += weight
             tick()
@@ -362,31 +345,19 @@ class HeadTrainer:
         return total / weights
 
     def _train_step(self, step: int) -> tuple[float, int]:
-        """Take one step; return the mean loss of its batches, and the weight of this loss."""
+        """Take one step; return the loss of its batch and how many examples it has."""
         self.optimizer.zero_grad(set_to_none=True)
-        losses, gradients, count = [], [], 0
-        # PCGrad keeps each task's gradient separately; otherwise they add up.
-        for task, number in self.batches[step]:
-            loss, count = self._backward(task, number)
-            losses.append(loss)
-            if len(self.batches[step]) > 1:
-                gradients.append(take_gradient(self.shared))
-        # PCGrad: (K, P) to (P,), every conflict projected away.
-        if gradients:
-            put_gradient(self.shared, without_conflicts(torch.stack(gradients)))
+        loss, count = self._backward(*self.batches[step])
         # Clipping limits the effect of a single batch.
         nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         self.schedule.step()
-        values = [loss.item() for loss in losses]
-        for value in values:
-            check_finite(value, step)
-        # The last batch of an epoch is shorter and is weighted by its examples; batches of several
-        # tasks have equal weights.
-        return sum(values) / len(values), 1 if self.joint else count
+        value = loss.item()
+        check_finite(value, step)
+        return value, count
 
     def _backward(self, task: str, number: int) -> tuple[Tensor, int]:
-        """Add the gradient of a task's batch; return its loss and how many examples it has."""
+        """Compute the gradient of a task's batch; return its loss and how many examples it has."""
         head, labels, config = self.heads[task], self.labels[task], self.config
         # The seeded order of this task, independent of other tasks' batches.
         rows = batch_rows(number, len(labels), config.batch_size, config.seed)
@@ -400,8 +371,7 @@ class HeadTrainer:
         loss.backward()
         total = loss.detach()
         if self.live:
-            # Another head may already have its summed gradient from an earlier batch of this step.
-            sum_gradients([*head.parameters(), *self.shared])
+            sum_gradients(self.parameters)  # other tasks' heads have none in this step
             total = sum_over_ranks(total)
         return total, len(rows)
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
+from minbert.config import ARCHITECTURES, BertConfig, CheckpointError
 from minbert.folder import CheckpointFolder
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from runtime.commands import is_shortage
@@ -178,15 +178,6 @@ def _rename(tensors: Tensors) -> Tensors:
         if key != "embeddings.position_ids":  # a constant that old releases stored
             renamed[key] = tensor
     return renamed | tensors_of_mlp
-
-
-def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
-    """Return the tensors of an encoder and its prediction head under an architecture's names."""
-    head = {ours: theirs for theirs, ours in architecture.head.items()}
-    return {
-        _replace_start(key, head) if key.startswith(HEAD) else architecture.prefix + key: tensor
-        for key, tensor in tensors.items()
-    }
 
 
 def _replace_start(key: str, names: dict[str, str]) -> str:

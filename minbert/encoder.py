@@ -1,7 +1,6 @@
 """SentenceEncoder: texts in, one embedding per text out.
 
-`encode` takes the keywords of sentence-transformers' `SentenceTransformer`, whose evaluators, and
-programs written for it, use our encoder as it is.
+`encode` takes the keywords of sentence-transformers' `SentenceTransformer`.
 
 Legend: N, M texts, B sequences of a batch, H hidden_size, E dimensions of an embedding, which are H
 unless a Dense follows the pooling, D dimensions that are kept.
@@ -22,7 +21,6 @@ from torch import Tensor, nn
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
-from minbert.cut import CUT
 from minbert.fast.int8 import WAYS, Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
@@ -36,6 +34,7 @@ from minbert.prompts import Prompts
 from minbert.sentence_format import read_pooling, write_modules
 from minbert.steps import width_after
 from minbert.tokenizer import BertTokenizer, check_texts
+from runtime.cut import CUT
 from runtime.device import (
     ONE_AT_A_TIME,
     RELEASE_STEPS,
@@ -59,18 +58,6 @@ BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 # From this many tokens on, `kept_weights` saves more time than its checks cost.
 KEEP_FROM = 1024
 PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
-
-
-class ModelCardData:
-    """The attribute in which evaluators of sentence-transformers store their metrics."""
-
-    def __init__(self) -> None:
-        self.metrics: dict[str, float] = {}
-
-    def set_evaluation_metrics(
-        self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
-    ) -> None:
-        self.metrics.update(metrics)
 
 
 class SentenceEncoder:
@@ -125,7 +112,6 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.classifier: BertClassifier | None = None
-        self.model_card_data = ModelCardData()
         self.normalize = normalize
         self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError, Example
-from data.tables import number, numbered_lines
+from data.table import number, numbered_lines
 from data.tasks import Task
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns, phenomena_rows

@@ -27,9 +27,6 @@ METRIC_NAMES = SHOWN | {COSINE: "Spearman"}
 STAGES = {"none": "no SimCSE", "unsup": "unsupervised SimCSE", "sup": "supervised SimCSE"}
 TUNING = {
     "frozen": "frozen encoder",
-    "last1": "last layer fine-tuned",
-    "last2": "last 2 layers fine-tuned",
-    "last4": "last 4 layers fine-tuned",
     "full": "fully fine-tuned",
     "none": "published weights",
 }

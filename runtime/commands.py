@@ -11,16 +11,16 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from traceback import clear_frames
 from types import FrameType
 
+from runtime.cut import CUT
 from runtime.errors import MachineError, UserError
 from runtime.files import ADVICE as ADVICE_OF
-from runtime.machine import cores
 from runtime.options import did_you_mean
-from runtime.streams import fault_of_output, printable, ready_streams
+from runtime.streams import flush_or_discard, printable, ready_streams
 from runtime.torchrun import rank
 
 logger = logging.getLogger(__name__)
@@ -91,32 +91,6 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
-# Required address space in kB, as in `ulimit -v`. With less, the libraries of a command fail in
-# ways that no program can catch: they abort, or request memory again and again.
-LIBRARIES, PER_CORE = 1_600_000, 100_000
-
-
-def check_space() -> None:
-    """Refuse an address space that is too small for PyTorch and SciPy (Linux only).
-
-    Raises:
-        MachineError: `ulimit -v` is too low.
-    """
-    if sys.platform != "linux":
-        return
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    needed = LIBRARIES + PER_CORE * cores()
-    if limit != resource.RLIM_INFINITY and limit < needed * 1024:
-        raise MachineError(
-            f"not enough memory: ulimit -v is {limit // 1024}, and the libraries need {needed} on "
-            "this machine; raise it, or lift it with: ulimit -v unlimited"
-        )
-
-
-# Notes at the end of a command: each function returns its note, "" for none, and resets it.
-LAST_NOTES: list[Callable[[], str]] = []
 LONGEST = 2000  # characters of a message
 # The number of spins of a GNU OpenMP thread, such as PyTorch's, before it sleeps. By default they
 # spin for milliseconds; on a busy machine the threads then wait for each other's spinning.
@@ -143,49 +117,48 @@ def exit_code(
     work: Callable[[], int | None],
     interrupted: str = "\ninterrupted",
     load: Callable[[], None] = lambda: None,
-    torch: bool = True,
 ) -> int:
-    """Do the work of a command line whose output may be read by another program.
+    """Do the work of a command line, and turn its errors into one line and an exit code.
 
     Args:
         work: may return an exit code.
         interrupted: the message for Ctrl-C.
         load: imports the modules for the work; Ctrl-C ends the program at once until then.
-        torch: whether this may load PyTorch, which needs much address space.
 
     Returns:
-        The work's result, or 0 for None; 0 if the reader of the output has ended; 2 for errors that
-        the user can fix, also if the work is done but output could not be written; 130 for Ctrl-C.
+        The work's result, or 0 for None; 2 for errors that the user can fix, such as a full disk;
+        130 for Ctrl-C, and if the reader of the output has ended (`| head`).
     """
     ready_streams()
     notes = logging.StreamHandler()
     notes.addFilter(_first_time())
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING, handlers=[notes])
-    for last_note in LAST_NOTES:
-        last_note()  # of earlier commands in the same process
+    notes.setFormatter(_OneLine("note: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[notes])
+    CUT.take()  # of earlier commands in the same process
     try:
-        if torch:
-            check_space()
         with shortage_told():
             load()
             raise_on_interrupt()
             code = work() or 0
-        for note in filter(None, (last_note() for last_note in LAST_NOTES)):
-            logger.warning(note)
-        fault = fault_of_output()
-    except BrokenPipeError:  # the reader of the output has ended
-        return 0
+        if cut := CUT.note():
+            logger.warning(cut)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        flush_or_discard()
+        return 130
     except (UserError, OSError) as error:
-        with suppress(OSError):  # what was printed before stands above the error in a pipe, too
-            fault_of_output()
+        flush_or_discard()  # in a pipe, too, the error stands below earlier output
         print(f"{_who('error')}: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(_who(interrupted), file=sys.stderr)
         return 130
-    if fault:
-        print(f"error: the output is not complete ({fault.strerror})", file=sys.stderr)
-    return code or 2 * bool(fault)
+    return code
+
+
+class _OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def _first_time() -> Callable[[logging.LogRecord], bool]:
@@ -225,7 +198,6 @@ def run_command(
     program: str,
     commands: Mapping[str, Callable[[Sequence[str]], int | None]],
     argv: Sequence[str] | None,
-    gone: Mapping[str, str] | None = None,
     overview: str = "",
 ) -> int:
     """Run one of a program's commands with the words after its name; return the exit code.
@@ -234,13 +206,9 @@ def run_command(
         program: as in `python -m report`.
         commands: by name; each reads its own flags.
         argv: the words; None: the command line's.
-        gone: commands removed in version 1.1, and what to do instead.
         overview: the text of --help on the commands.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    if gone and words and words[0] in gone:
-        print(f"error: {words[0]} was removed in 1.1: {gone[words[0]]}", file=sys.stderr)
-        return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
         usage = f"usage: {program} {'|'.join(commands)} ..."

@@ -465,38 +465,7 @@ def texts_digest(about: str, texts: Iterable[str]) -> str:
     return state.hexdigest()
 
 
-MARK = b"sha-256:"
-SEAL = len(MARK) + hashlib.sha256().digest_size  # bytes
-BLOCK = 1 << 20  # bytes
 SUMS = "SHA256SUMS"
-
-
-def seal(path: Path, name: str) -> None:
-    """Append the seal to a complete file that will be renamed to `name`."""
-    mark = _seal_of(path, name, path.stat().st_size)
-    with path.open("ab") as file:
-        file.write(mark)
-
-
-def is_sealed(path: Path) -> bool:
-    """Return whether a file exists with its sealed name and content."""
-    try:
-        length = path.stat().st_size - SEAL
-        with path.open("rb") as file:
-            file.seek(max(0, length))
-            return file.read() == _seal_of(path, path.name, length)
-    except OSError:
-        return False
-
-
-def _seal_of(path: Path, name: str, length: int) -> bytes:
-    """Return the seal of a file's first bytes."""
-    state = hashlib.sha256(os.fsencode(name))
-    with path.open("rb") as file:
-        while length > 0 and (block := file.read(min(BLOCK, length))):
-            state.update(block)
-            length -= len(block)
-    return MARK + state.digest()
 
 
 def seal_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ import numbers
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import cache, partial
 from itertools import takewhile
@@ -75,13 +75,11 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
     Args:
         settings: a dataclass whose fields were made by `option`.
         argv: the words of the command line; None takes the program's own.
-        about: prog, description, epilog; `gone`: flags, or a flag and a value, that version 1.1
-            has removed, and what to do instead.
+        about: prog, description, epilog.
     """
     words = sys.argv[1:] if argv is None else argv
-    gone: Mapping[str, str] = about.pop("gone", {})
     parser = build_parser(settings, "--help-all" in words, **about)
-    _check_flags(parser, words, gone)
+    _check_flags(parser, words)
     given = vars(parser.parse_args(words))
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -100,32 +98,16 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         parser.error(f"{error.filename}: {error.strerror}; check the path")
 
 
-def _check_flags(
-    parser: argparse.ArgumentParser, words: Sequence[str], gone: Mapping[str, str]
-) -> None:
-    """End the program at the first unknown flag, with a suggestion.
+def _check_flags(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """End the program at the first unknown flag, with the nearest known one.
 
-    Argparse would report missing arguments first. A removed flag is recognised by its prefix.
+    Argparse would report missing arguments first.
     """
     known = parser._option_string_actions
-    for at, word in enumerate(words):
-        flag, has_value, given = word.partition("=")
-        if flag == "--":
-            break
-        if not flag.startswith("--"):
-            continue
-        behind = takewhile(lambda other: not other.startswith("--"), words[at + 1 :])
-        for value in [given] if has_value else behind:
-            for full, remedy in gone.items():
-                name, _, gone_value = full.partition(" ")
-                if value == gone_value and name.startswith(flag):
-                    parser.error(f"{full} was removed in 1.1: {remedy}")
-        if flag in known:
-            continue
-        earlier = [name for name in gone if name.startswith(flag) and " " not in name]
-        if earlier and (flag in gone or not any(name.startswith(flag) for name in known)):
-            parser.error(f"{earlier[0]} was removed in 1.1: {gone[earlier[0]]}")
-        parser.error(f"unknown flag {flag}{did_you_mean(flag, known)}")
+    for word in takewhile(lambda word: word != "--", words):
+        flag, _, _ = word.partition("=")
+        if flag.startswith("--") and flag not in known:
+            parser.error(f"unknown flag {flag}{did_you_mean(flag, known)}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

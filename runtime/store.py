@@ -32,8 +32,6 @@ FORMATS = {
     "trial": 2,  # the scores of a training on held-out rows of train, by epoch
     "embeddings": 2,  # of the texts that a frozen encoder reads
     "vectors": 3,  # of a shard of texts
-    "index part": 3,
-    "row": 1,  # of a table
     "texts": 1,  # of the train part of a table, for SimCSE
 }
 

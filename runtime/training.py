@@ -8,6 +8,7 @@ from functools import lru_cache
 from inspect import unwrap
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from runtime.errors import StateError, TrainingError
-from runtime.files import is_sealed, seal, whole_file
+from runtime.files import whole_file
 from runtime.processes import gather_objects, is_main, main_decides, rank, world_size
 
 
@@ -60,7 +61,7 @@ def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 
 
-@lru_cache(maxsize=8)  # pre-training reads rows in two orders, joint training in one per task
+@lru_cache(maxsize=8)  # joint training reads rows in one order per task
 def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
@@ -106,22 +107,15 @@ def linear_schedule(
     optimizer: torch.optim.Optimizer,
     num_steps: int,
     warmup_ratio: float,
-    decay_ratio: float = 1.0,
 ) -> LambdaLR:
-    """Return a schedule: a linear rise to the learning rate, a plateau, a linear fall to 0.
-
-    The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; with 1
-    the fall begins where the rise ends.
-    """
-    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio, decay_ratio))
+    """Return a schedule: a linear rise in the first steps, then a linear fall to 0."""
+    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio))
 
 
-def linear_factor(
-    num_steps: int, warmup_ratio: float, decay_ratio: float = 1.0
-) -> Callable[[int], float]:
+def linear_factor(num_steps: int, warmup_ratio: float) -> Callable[[int], float]:
     """Return the factor of the learning rate in a step, counted from 0."""
     warmup = round(num_steps * warmup_ratio)
-    decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
+    decay = max(0, num_steps - warmup)
 
     def factor(step: int) -> float:
         if step < warmup:
@@ -205,7 +199,6 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
             torch.save(state, temporary)
         except RuntimeError as error:  # torch's error for a full disk
             raise OSError(str(error)) from None
-        seal(temporary, path.name)
 
 
 def saved_state(path: Path | None) -> Path | None:
@@ -220,17 +213,18 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
     Raises:
         StateError: a damaged or foreign file, or the state of another run.
     """
-    if not is_sealed(path):
-        raise StateError(
-            f"{path}: damaged since it was saved, or by an earlier version; delete it to start over"
-        )
     try:
+        # A saved state is a zip archive, whose sums torch.load does not check.
+        with ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise ValueError(f"{damaged} is damaged")
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
         restore_random_state(state["random"][rank()])  # one per process
         return dict(state["progress"])
     except (
+        BadZipFile,
         pickle.UnpicklingError,
         RuntimeError,
         EOFError,

@@ -19,7 +19,7 @@ import torch
 from data.examples import DataError, Triplet
 from data.locate import BUNDLED
 from data.sentences import iter_documents, iter_sentences
-from data.tables import numbered_lines
+from data.table import numbered_lines
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.packing import batches_by_tokens

@@ -12,7 +12,7 @@ import torch
 
 from data.examples import SentencePair
 from data.overlap import Seen
-from data.tables import content_digest
+from data.table import content_digest
 from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder

@@ -11,9 +11,6 @@ COMMANDS = [
     ("assignment", "make --data nosuch --out o", "assignment.suites.write_suites"),
     ("evaluation.leaks", "--trained-on nosuch", "evaluation.leaks.scored_sets"),
     ("minbert.encode", "nosuch --out o", "minbert.encoder.SentenceEncoder.from_pretrained"),
-    ("search", "index nosuch --out o", "minbert.encoder.SentenceEncoder.from_pretrained"),
-    ("minbert.pretrain", "--corpus text --valid nosuch --out o", "pathlib.Path.mkdir"),
-    ("minbert.pretrain", "--corpus nosuch --valid text --out o", "pathlib.Path.mkdir"),
 ]
 
 

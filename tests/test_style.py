@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 OUTSIDE = {"tests", "docs", "runs", "downloads"}
 FILES = [
     *(p for p in sorted(ROOT.glob("*/**/*.py")) if p.relative_to(ROOT).parts[0] not in OUTSIDE),
+    *sorted(ROOT.glob("runs/*.py")),  # deeper are the folders of runs
     ROOT / "run_multitask.py",
 ]
 STATE = ("state_dict", "load_state_dict")

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from assignment.submission.opening import Document
 from data.examples import DataError
 from data.predictions import id_and_answer, predicted_task, predicted_value, prediction_fields
-from data.tables import decoded_lines
+from data.table import decoded_lines
 from data.tasks import COURSE, Task, read_sst
 
 # The two classes of film reviews that the course's first half asks for, too.

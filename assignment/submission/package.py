@@ -48,10 +48,6 @@ example:
   python -m assignment package runs/first --out submission.zip
 
 {CODES}""",
-    "gone": {
-        "--dialect": "the zip has the files of the run, spelled as CS224N's code does",
-        "--cells": "the head with the best dev score of each task is used",
-    },
 }
 
 

@@ -276,7 +276,6 @@ examples:
     python -m assignment validate ../course/predictions --data ../course/data
 
 An empty value is no answer, which the course allows. {CODES}""",
-    "gone": {"--most": "20 errors of each file are shown"},
 }
 
 

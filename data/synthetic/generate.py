@@ -1,4 +1,4 @@
-"""Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
+"""Writes the data set: eleven files in CS224N's and SimCSE's formats, whole or not at all.
 
 The evaluation suites are in separate folders.
 Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
@@ -101,13 +101,11 @@ def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
             written[task, part] = write_task(writer, task, part)
     sentences = writer.draw("wiki", "train", SENTENCES, Scenes())
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
-    writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
     triplets = writer.draw("nli", "train", TRIPLETS, triplet)
     with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("sent0", "sent1", "hard_neg"))
         rows.writerows(e.texts for e in triplets)
-    writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
     write_suites(writer)  # after the tasks, so it does not affect their random draws
     # More test rows, after everything that must not depend on their number: train, dev and the
     # suites are already drawn.

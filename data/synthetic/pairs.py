@@ -16,11 +16,11 @@ from data.synthetic.wordlists import groups
 
 @dataclass(frozen=True)
 class Example:
-    """One row of any task: its texts, its label as text, and its phenomenon."""
+    """One row of any task: its texts; if it is labelled, its label as text and its phenomenon."""
 
     texts: tuple[str, ...]
-    label: str
-    phenomenon: str
+    label: str = ""
+    phenomenon: str = ""
 
 
 @dataclass(frozen=True)

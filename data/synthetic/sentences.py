@@ -34,8 +34,7 @@ class Scenes:
     def __call__(self, random: Random, split: str) -> Example:
         """Return the next sentence."""
         if chance(random, OPINIONS):
-            view = opinion(random, split)
-            return Example((view.text,), "", f"opinion, {view.phenomenon}")
+            return Example((opinion(random, split).text,))
         if chance(random, TWO_CLAUSES):
             return _two_at_once(random, split)
         if self.frame is None or self.left == 0:
@@ -48,7 +47,7 @@ class Scenes:
 def sentence(
     random: Random, split: str, scene: Frame | None = None, said: set[Frame] | None = None
 ) -> Example:
-    """Return an unlabelled sentence about a scene, by default any, tagged with its rendering.
+    """Return an unlabelled sentence about a scene, by default any.
 
     Args:
         split: the part whose words may be used.
@@ -65,7 +64,7 @@ def sentence(
             if statement in said and chance(random, 0.95):
                 continue  # but a scene with few parts may have no further sentences
             said.add(statement)
-        return Example((say(frame, pattern),), "", pattern.name)
+        return Example((say(frame, pattern),))
 
 
 def _changed(scene: Frame, random: Random, split: str) -> Frame:
@@ -97,4 +96,4 @@ def _two_at_once(random: Random, split: str) -> Example:
     while True:
         drawn = two_clauses(random, split)
         if drawn:
-            return Example((say_two(random, *drawn),), "", "two clauses")
+            return Example((say_two(random, *drawn),))

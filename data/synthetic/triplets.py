@@ -36,7 +36,7 @@ DETAILS = ("place", "time", "manner", "tool")
 
 
 def triplet(random: Random, split: str) -> Example:
-    """Return the three sentences of a triplet, tagged with how the last two were made."""
+    """Return the three sentences of a triplet."""
     entailment, contradiction = choose(random, ENTAILED), choose(random, CONTRADICTED)
     mood = choose(random, MOODS)
     while True:
@@ -46,12 +46,12 @@ def triplet(random: Random, split: str) -> Example:
             positive = _entailed(frame, random, split, entailment)
             if positive is None:
                 break  # no positive of this kind for this frame
-            name, negative = _contradicting(frame, random, split, contradiction)
+            negative = _contradicting(frame, random, split, contradiction)
             if negative is None or kept(negative):
                 continue
             texts = _texts(random, frame, positive, negative)
             if texts and len({*texts}) == 3:
-                return Example(texts, "", f"{entailment} / {name}")
+                return Example(texts)
 
 
 def short(frame: Frame, random: Random) -> Frame:
@@ -79,17 +79,16 @@ def _entailed(frame: Frame, random: Random, split: str, kind: str) -> Frame | No
     return reword(other, random, choose(random, SYNONYMS)) if other else None
 
 
-def _contradicting(frame: Frame, random: Random, split: str, kind: str) -> tuple[str, Frame | None]:
-    """Return a frame that is not entailed by a frame, and the name of the difference."""
+def _contradicting(frame: Frame, random: Random, split: str, kind: str) -> Frame | None:
+    """Return a frame that is not entailed by a frame."""
     if kind == "same topic":
         other = short(other_scene(frame, random, split), random)
-        return kind, reword(other, random, choose(random, SYNONYMS))
+        return reword(other, random, choose(random, SYNONYMS))
     name, found = apply_one(frame, random, split, ADVERSARIAL if kind == "order" else LARGE)
     if found and kind == "two parts":
         second, found = apply_one(found, random, split, LARGE)
         found = found if second != name else None
-        name = kind
-    return name, reword(found, random, choose(random, SYNONYMS)) if found else None
+    return reword(found, random, choose(random, SYNONYMS)) if found else None
 
 
 def _texts(

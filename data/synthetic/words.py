@@ -132,8 +132,3 @@ class Lexicon:
             for token, users in self.owners.items()
             if len(users) == 1 and self.held.get(next(iter(users))) == split
         ]
-
-    def content_words(self) -> list[str]:
-        """Return all distinct words and fixed phrases, without function words."""
-        seen = dict.fromkeys(form for forms in self.forms.values() for form in forms)
-        return [form for form in seen if form not in FUNCTION_WORDS]

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 
 from minbert.config import CheckpointError
-from minbert.cut import CUT
 from minbert.encode.options import EncodeOptions
 from minbert.encode.texts import Shard, optional
 from minbert.encoder import SentenceEncoder
+from runtime.cut import CUT
 from runtime.device import release_memory
 from runtime.errors import MachineError, UserError
 from runtime.files import file_digest, texts_digest

@@ -6,9 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.columns import TEXT, Column
 from data.examples import DataError
-from data.tables import open_table, open_texts
+from data.table import TEXT, Column, open_table, open_texts
 from runtime.errors import MachineError
 from runtime.files import OPENERS
 
@@ -76,7 +75,7 @@ def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int,
         return _parquet_rows(path, columns)
     if ending in TABLES or id_column is not None or column != USUAL:
         wanted = [Column(name, kind="other") for name in columns]
-        return open_table(path, wanted, named=columns, remedy=REMEDY).rows()
+        return open_table(path, wanted, named=columns, flag="--column").rows()
     return open_texts(path, [Column(column, TEXT)], hint=f"; {REMEDY}").rows()
 
 

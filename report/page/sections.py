@@ -1,7 +1,6 @@
 """The tables of a run's page, and the examples on which its encoders disagree."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import mean
 from typing import Any
@@ -9,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from data.tasks import TASKS, Task
-from evaluation.clusters import clusters_of
-from evaluation.intervals import Interval
-from evaluation.metrics import labels_of, row_errors
+from evaluation.metrics import labels_of
 from evaluation.significance import Comparison, percent
-from evaluation.slices import FEWEST, Slice, groups, slices
 from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, is_busy, search_seconds
@@ -21,12 +17,8 @@ from report.finished import DUEL, FinishedRun
 from report.judging import OVERLAP, mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, setting, task_name
-from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
-# The difference of the encoders' errors with the darkest shade.
-DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
-SHADES = 4  # of a heat map, for each encoder
 
 
 # The answer: each reader's best system.
@@ -191,68 +183,6 @@ def cost_table(costs: dict[str, Any]) -> Table:
 
 
 # Where the encoders differ.
-
-
-def heat_maps(run: FinishedRun) -> list[Table]:
-    """Return, for tasks with both encoders, their errors' difference by what rows are like."""
-    tables = []
-    with progress("differences", len(run.tasks), "task", delay=2) as bar:
-        for task in run.tasks:
-            columns: dict[str, list[Slice]] = {}  # all have the same groups
-            for name, readers in run.duels(task).items():
-                examples = run.examples(readers["bi"][0])
-                bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
-                columns[name] = slices(groups(examples, task), bi, cross, clusters_of(examples))
-            if any(columns.values()):
-                tables.append(_heat_map(task, columns))
-            bar.update()
-    return tables
-
-
-def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table:
-    # All rows first, then the groups with the most evidence; small groups say nothing.
-    known = [same for same in zip(*columns.values(), strict=True) if same[0].n >= FEWEST]
-    known.sort(key=lambda same: (same[0].by != "all", -max(map(_evidence, same))))
-    rows = [
-        [
-            Entry(same[0].name, note="" if same[0].by == "all" else same[0].by),
-            *(_difference(part, DARKEST[task.label_kind]) for part in same),
-            number(same[0].n, 0),
-        ]
-        for same in known
-    ]
-    scored = task.label_kind == "score"
-    unit = "distance from the gold score" if scored else "share of wrong answers"
-    name = sentence_case(task_name(task.name))
-    caption = f"{name}: errors of the bi-encoder minus those of the cross-encoder ({unit})"
-    return Table(caption, ("examples", *columns, "n"), rows, "heat")
-
-
-def _evidence(part: Slice) -> float:
-    """Return the distance of a difference from 0, in widths of its interval."""
-    if part.low is None or part.high is None:
-        return 0.0
-    return abs(part.difference) / max(part.high - part.low, 1e-9)
-
-
-def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
-    """Return each row's error, (N,), averaged over the seeds of a system."""
-    examples = run.examples(cells[0])
-    labels = labels_of(examples)
-    task = run.splits[cells[0].task].task
-    predictions = [run.folder.predictions(cell, examples, task) for cell in cells]
-    errors = [row_errors(cells[0].task, values, labels) for values in predictions]
-    return np.asarray(np.mean(errors, axis=0))
-
-
-def _difference(errors: Slice, darkest: float) -> Entry:
-    """Return an entry shaded by the better encoder; bold if the interval excludes 0."""
-    if errors.low is None or errors.high is None:  # too few rows
-        return number(errors.difference, 3, sign=True)
-    plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
-    step = min(SHADES, round(SHADES * abs(errors.difference) / darkest))
-    shade = f"{DUEL[0] if errors.difference < 0 else DUEL[1]}-{step}" if step else ""
-    return replace(plain, shade=shade, strong=not errors.low <= 0 <= errors.high)
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:

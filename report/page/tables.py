@@ -16,8 +16,6 @@ class Entry:
     text: str
     value: float | None = None  # sort key of the column; None for words
     note: str = ""  # shown small below it
-    shade: str = ""  # the CSS class of its background
-    strong: bool = False  # set in bold
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "learning": curves.learning_figures(run),
         "scores": sections.score_tables(run),
         "comparisons": sections.comparison_table(run),
-        "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,
         **_costs(run),

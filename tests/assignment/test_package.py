@@ -60,9 +60,3 @@ def test_what_cannot_be_packed_is_one_line(words, message, place, capsys):
     made_run(place / "run", (0.5,), ("sst",))
     code, _, err = package(capsys, *words)
     assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1
-
-
-def test_a_flag_that_is_gone_says_what_to_do(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["package", "run", "--out", "s.zip", "--dialect", "handout"])
-    assert "--dialect was removed in 1.1: the zip has the files" in capsys.readouterr().err

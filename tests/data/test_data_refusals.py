@@ -5,7 +5,6 @@ import gzip
 import pytest
 from reading import error_of, write
 
-from data.columns import Column
 from data.predictions import read_predictions
 from data.published import (
     iter_nli,
@@ -19,7 +18,7 @@ from data.published import (
     read_trec,
 )
 from data.sentences import iter_sentences
-from data.tables import open_table, plain_fields, text_lines
+from data.table import Column, open_table, plain_fields, text_lines
 from data.tasks import read_quora, read_sst, read_sts
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_questions, iter_triplets
 
@@ -59,7 +58,10 @@ REFUSED = {
     table: [
         ("", ": is empty"),
         (ID, ": has a header but no rows"),
-        ("id\ttext\na\tb\n", ":1: no column 'sentence'; found 'id', 'text'; name the columns"),
+        (
+            "id\ttext\na\tb\n",
+            ":1: no column 'sentence'; found 'id', 'text'; give the",
+        ),
         ("id\tsentence\tid\na\tb\tc\n", ":1: 'id': more than one column"),
         (f"{ID}a\tb\nc\n", ":3: 1 tab-separated field(s), expected 2"),
         (f"{ID}a\tb\tc\td\n", ":2: 4 tab-separated field(s), expected 2"),
@@ -86,7 +88,7 @@ REFUSED = {
         ("a,b,c\nx,y,\n", ":2: column 'c' is empty"),
         ("a,b,c\nx,y\n", ":2: 2 comma-separated field(s), expected 3"),
         ("a,b,c,d\n1,2,3,4\n", ": column 'd' is none of anchor, positive, hard_neg; remove"),
-        ("x\ny\n", ":1: 1 tab-separated field(s), expected 2"),
+        ("x\ny\n", ":1: no column 'anchor', 'positive'; found 'x'"),
         ("", ": is empty"),
         ("a,a,b\nx,y,z\n", ":1: 'a': more than one column"),
         ('a,b\n"x,y\n', ":2: a quotation mark opens a field"),
@@ -171,7 +173,7 @@ REFUSED = {
     ],
     iter_pairs: [
         ("a\tb\nc\n", ":2: 1 tab-separated field"),
-        ("x\t\n", ":1: a pair lacks a text"),
+        ("a\tb\nx\t\n", ":2: a pair lacks a text"),
         ("sentence1\tsentence2\n\tb\n", ":2: a pair lacks a text"),
     ],
     iter_captions: [

@@ -181,14 +181,19 @@ def test_texts_and_pairs_are_noted_from_every_format(tmp_path, name, content, te
     [
         ("own.csv", "Question1,Question2,is_duplicate\na dog,no cat,1\n"),
         ("own.tsv", "id\ttext_a\ttext_b\tscore\n1\ta dog\tno cat\t3.5\nbroken\n"),
-        ("own.tsv", "a dog\tno cat\nthe sea\tthe wind\n"),
-        ("own.jsonl", '{"query": "a dog", "pos": ["no cat"]}\n'),
+        ("own.jsonl", '{"query": "a dog", "pos": "no cat"}\n'),
         ("nli.txt", "gold_label\tsentence1\tsentence2\nneutral\ta dog\tno cat\n"),
     ],
 )
 def test_pairs_of_any_table_are_noted(name, content, tmp_path):
     seen = noted_of(write(tmp_path, content, name))
     assert has_pair(seen, "a dog", "no cat") and not has_pair(seen, "a dog", "a dog")
+
+
+@pytest.mark.parametrize("content", ["a dog\tno cat\nthe sea\tthe wind\n", "a dog,no cat\n"])
+def test_a_table_without_a_header_is_not_taken_for_lines_of_text(content, tmp_path):
+    path = write(tmp_path, content, "own.csv")
+    assert ":1: " in error_of(noted_of, path)
 
 
 def test_commas_of_sentences_separate_nothing(tmp_path):

@@ -117,9 +117,16 @@ def test_the_plan_says_in_one_line_what_was_understood(tmp_path):
 
 def test_columns_are_named_or_counted(tmp_path):
     path = table(tmp_path / "t.tsv", cycle("0", "1"), ("satz eins", "satz zwei", "gleich"))
-    for columns in (("SATZ ZWEI", "satz eins", "Gleich"), ("2", "1", "3")):
-        own = read_pairs([path], columns)
-        assert own.task.texts == ("satz zwei", "satz eins") and own.task.label == "gleich"
+    own = read_pairs([path], ("SATZ ZWEI", "satz eins", "Gleich"))
+    assert own.task.texts == ("satz zwei", "satz eins") and own.task.label == "gleich"
+    lines = (tmp_path / "t.tsv").read_text().partition("\n")[2]
+    (tmp_path / "bare.tsv").write_text(lines)
+    bare = read_pairs([str(tmp_path / "bare.tsv")], ("2", "1", "3"))
+    assert bare.task.texts == ("sentence1", "sentence2") and bare.task.label == "label"
+    parts = (bare.splits.train, own.splits.train)
+    assert [row.texts for row in parts[0]] == [row.texts for row in parts[1]]
+    with pytest.raises(DataError, match="--columns 'satz eins' 'satz zwei' gleich; or, without a"):
+        read_pairs([path])
     first = next(line for line in open(path).read().splitlines() if line.startswith("0 "))
     rows = [*own.splits.train, *own.splits.dev, *own.splits.test]
     row = next(row for row in rows if row.id == "2")

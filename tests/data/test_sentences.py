@@ -6,10 +6,9 @@ import tracemalloc
 import pytest
 from reading import write
 
-from data.columns import TEXT, Column
 from data.examples import DataError
 from data.sentences import END, iter_sentences, main, sentences
-from data.tables import open_texts
+from data.table import TEXT, Column, open_texts
 
 
 def test_sentences_are_stripped_and_empty_lines_passed_over(tmp_path):

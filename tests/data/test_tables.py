@@ -1,32 +1,28 @@
 """Files, lines and tables: what is tolerated leaves no trace; no line is too long to be refused."""
 
-import gzip
 import io
 import lzma
-import sys
 import time
 import tracemalloc
 
 import pytest
 from reading import error_of, write
 
-from data.columns import pair_columns
 from data.sentences import iter_sentences
-from data.tables import (
+from data.table import (
     choice,
     content_digest,
     decoded_lines,
     numbered_lines,
     open_table,
+    pair_columns,
     plain_fields,
     score,
     stored,
     text_lines,
 )
-from minbert.pretraining.corpus import CorpusError, read_paragraphs
 from runtime import files
 from runtime.files import file_digest
-from search.index import STDIN, read_rows
 
 
 def test_a_compressed_file_is_read_by_its_plain_name_and_a_plain_one_goes_first(tmp_path):
@@ -113,7 +109,7 @@ LENGTH = 2**26
 READERS = {
     "table": lambda path: open_table(path, pair_columns()).rows(),
     "lines": lambda path: text_lines(path, latin=True),
-    "texts": read_rows,
+    "texts": lambda path: iter_sentences(path),
 }
 
 
@@ -139,9 +135,4 @@ def test_the_longest_line_is_read_and_a_longer_one_is_named(tmp_path, monkeypatc
     for read in (iter_sentences, lambda path: text_lines(path, latin=True)):
         assert "file.csv:2: more than 12 bytes" in error_of(read, path)
     content = b"a\n" + b"x" * 13
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert "stdin:2: more than 12 bytes" in error_of(lambda: list(read_rows(STDIN)))
     assert "a.csv:2: more than" in error_of(decoded_lines, io.BytesIO(content), "a.csv")
-    path = write(tmp_path, gzip.compress("kites\n\näöü kites fly".encode()), "corpus.gz")
-    with pytest.raises(CorpusError, match=r"corpus\.gz:3: more than 12 characters"):
-        list(read_paragraphs([path]))

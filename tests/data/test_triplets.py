@@ -70,7 +70,7 @@ BOTH = sorted([*ENTAILED, ["a", "an2"], ["b", "bn1"]])
         ("quora", QUORA, "--hard-negatives different", [["b", "a", "c"], ["d", "e", "f"]]),
         ("quora", QUORA, "", [["a", "b"], ["d", "e"]]),
         ("quora", 'sentence1\tsentence2\tis_duplicate\n"a\tb\t1\nc\td\t0\n', "", [['"a', "b"]]),
-        ("pairs", '"a, x\tb\t0.8\nc\td\t1\n', "", [['"a, x', "b"], ["c", "d"]]),
+        ("pairs", 'a\tb\tscore\n"a, x\tb\t0.8\nc\td\t1\n', "", [['"a, x', "b"], ["c", "d"]]),
         ("captions", CAPTIONS, "", [["one", "two"], ["one", "three"], ["two", "three"]]),
     ],
 )

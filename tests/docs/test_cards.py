@@ -1,6 +1,6 @@
 """The cards of the encoders that ship are true: their curves are the recorded trainings.
 
-What `python -m experiment.reproduce` fills is tested in tests/experiment/test_reproduce.py.
+What `python -m runs.fill` fills is tested in tests/docs/test_numbers.py.
 """
 
 import json
@@ -11,7 +11,8 @@ from conftest import real_data
 from data.overlap import LEFT_OUT, overlap, text_hash
 from evaluation.leaks import scored_sets
 from evaluation.models import seen_by
-from experiment.pages import ROOT, cells_of
+from runs.fill import cells_of
+from runs.read import ROOT
 
 MINI, MINI_STS = ROOT / "minbert" / "mini", ROOT / "minbert" / "mini_sts"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from data.examples import DataError, SentencePair
-from data.labelled import read_labelled
+from data.pairs import read_labelled
 from evaluation.threshold import _best, _share, _split, find_threshold
 
 

@@ -6,9 +6,8 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
-from data.columns import Column
 from data.examples import SentencePair
-from data.tables import open_table
+from data.table import Column, open_table
 from data.tasks import COURSE, TASKS, Task
 from experiment.settings import Settings, parse_options
 from report.table import results_table

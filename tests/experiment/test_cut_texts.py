@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from heads.__main__ import main as heads
-from minbert.cut import MOST, CutTexts
 from minbert.encode.__main__ import main as encode
 from runtime.commands import exit_code
-from search.__main__ import main as search
+from runtime.cut import MOST, CutTexts
 
 LONG = "the old cat sees a red boat " * 40
 LENGTH = 64  # tokens that the tiny checkpoint reads
@@ -34,23 +33,10 @@ TWO = f"2 texts were longer than {LENGTH} word pieces and cut there"
 ONE = f"1 text was longer than {LENGTH} word pieces and cut there"
 
 
-def test_encode_and_search(tiny_checkpoint, texts, tmp_path, caplog):
+def test_encode(tiny_checkpoint, texts, tmp_path, caplog):
     words = ["--backbone", str(tiny_checkpoint), "--device", "cpu"]
     assert encode([str(texts), "--out", str(tmp_path / "vectors"), *words]) == 0
     assert notes_of(caplog) == [TWO]  # the third is the first
-    index = str(tmp_path / "index")
-    assert search(["index", str(texts), "--out", index, *words]) == 0
-    assert notes_of(caplog) == [TWO]
-    assert search(["query", index, LONG, "the cat"]) == 0
-    assert notes_of(caplog) == [ONE]
-    assert search(["query", index, "the cat"]) == 0
-    assert notes_of(caplog) == []
-    assert search(["pairs", index]) == 0  # encodes nothing
-    assert notes_of(caplog) == []
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text(f"sentence1\tsentence2\n{LONG}\tthe cat\nthe cat\tthe dog\n")
-    search(["mine", index, str(pairs), "--out", str(tmp_path / "mined.csv"), "--margin", "-0"])
-    assert len(notes_of(caplog)) <= 1
 
 
 def test_pairs_of_a_cross_encoder(toy_grid, tmp_path, caplog):
@@ -88,7 +74,7 @@ def test_what_came_before_the_command_is_not_counted(tiny_encoder, caplog):
 
 
 def test_what_is_remembered_has_an_end(monkeypatch):
-    monkeypatch.setattr("minbert.cut.MOST", 2)
+    monkeypatch.setattr("runtime.cut.MOST", 2)
     cut = CutTexts()
     for number in range(10):
         cut.add((f"text {number}",), 8)

@@ -17,10 +17,9 @@ from report.page.write import write_page
 from report.run_folder import RunFolder
 from run_multitask import contrastive_stage, say_nothing
 from runtime.files import digest
-from search.encoders import open_cross_encoder
 
 FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
-FLAGS += ["--schedule", "sequential", "annealed"]
+FLAGS += ["--schedule", "sequential", "proportional"]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def finished(start, tmp_path_factory):
 
 def test_every_schedule_and_encoder_has_a_cell_per_task(finished):
     found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(finished)}
-    tunes = ("joint-sequential", "joint-annealed")
+    tunes = ("joint-sequential", "joint-proportional")
     tasks, kinds = ("sst", "sts", "para"), ("bi", "cross")
     assert found == {(task, kind, tune) for task in tasks for kind in kinds for tune in tunes}
     for cell in cells_of(finished):
@@ -60,16 +59,16 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
         assert np.allclose(predicted, RunFolder(finished).predictions(cell, examples), atol=1e-5)
 
 
-def test_costs_page_and_search_know_its_heads(finished, toy_data):
+def test_costs_page_and_predictions_know_its_heads(finished, toy_data):
     found = measure_run(finished, 0.02, "cpu")
     places = [(cell["task"], cell["cost"]["encoder"]) for cell in found["cells"]]
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])
     page = write_page(finished).read_text()
-    assert "jointly fine-tuned (sequential)" in page and "joint-annealed" in page
-    path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
+    assert "jointly fine-tuned (sequential)" in page and "joint-proportional" in page
+    path = finished / "heads" / "none-sts-cross-joint-proportional-interaction-42.safetensors"
     pair = read_task(toy_data, "sts").dev[0]
-    (score,) = open_cross_encoder(path, "cpu", "float32")(pair.text_a, [pair.text_b])
+    (score,) = load_head(path, "cpu", "float32").soft([pair.texts])
     (cell,) = (c for c in cells_of(finished) if c.name == path.stem and c.split == "dev")
     predicted = RunFolder(finished).predictions(cell, read_task(toy_data, "sts").dev)
     assert score == pytest.approx(predicted[0], abs=1e-4)
@@ -100,7 +99,7 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
 
 
 def test_settings_of_other_runs_name_the_folders_they_did():
-    assert Settings(tune="full").folder() == Settings(tune="full", schedule="annealed").folder()
+    assert Settings(tune="full").folder() == Settings(tune="full", schedule="proportional").folder()
     folders = {
         Settings(task="all", tune="joint", schedule="sequential", remedies=remedies).folder()
         for remedies in ("none", "replay")

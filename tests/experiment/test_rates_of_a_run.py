@@ -161,7 +161,7 @@ def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
 
 TOO_HIGH = {  # words -> what the plan says, or nothing
     "--pretrain unsup sup --tune joint --task sst sts": "unsup 1e-4 (--simcse-lr 3e-5), "
-    "sup 5e-4 (--simcse-lr 5e-5), joint-annealed 5e-4 (--backbone-lr 5e-5)",
+    "sup 5e-4 (--simcse-lr 5e-5), joint-proportional 5e-4 (--backbone-lr 5e-5)",
     "--task sts --tune full --rates 5e-4": "full 5e-4 (leave out --rates)",
     "--task sts --tune full --train-rows 40": "full 5e-4 (--backbone-lr 5e-5)",  # none to choose by
     "--pretrain sup --simcse-lr 5e-5 --task sts": "",

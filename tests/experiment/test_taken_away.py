@@ -44,7 +44,8 @@ def test_a_file_of_texts_gets_the_runs_own_predictions(
     expected = written(toy_grid, found.name, task.name)
     words = ["predict", str(toy_grid), "--cell", cell, "--device", "cpu"]
     assert main([*words, str(named), "--out", str(out)]) == 0
-    assert main([*words, str(bare)]) == 0
+    numbers = ["--columns", "1", "2"] if task.is_pair else []
+    assert main([*words, str(bare), *numbers]) == 0
     printed = capsys.readouterr()
     assert printed.err.count(f"cell {found.name}\n") == 2
     ids = {out.read_text(): [row.id for row in rows]}
@@ -206,15 +207,16 @@ def test_what_cannot_be_exported_is_told_in_one_line(toy_grid, tmp_path, capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-PAIR = "the cat\tthe dog\n"
+PAIR = "sentence1\tsentence2\nthe cat\tthe dog\n"
 WRONG = {
     "absent": (None, "absent.tsv: cannot be read"),
     "empty": ("\n", "empty.tsv: is empty; expected a header line and rows"),
-    "one field": (PAIR + "the cat\n", "one field.tsv:2: 1 tab-separated field(s), expected 2"),
-    "three": (PAIR + "a\tb\tc\n", "three.tsv:2: 3 tab-separated field(s), expected 2"),
+    "one field": (PAIR + "the cat\n", "one field.tsv:3: 1 tab-separated field(s), expected 2"),
+    "three": (PAIR + "a\tb\tc\n", "three.tsv:3: 3 tab-separated field(s), expected 2"),
+    "none": ("the cat\tthe dog\n", "or, without a header: --columns 1 2"),
     "half a header": ("id\tsentence1\nx\ta\n", "half a header.tsv:1: no column 'sentence2'"),
     "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated field(s)"),
-    "Latin-1": (PAIR.encode() + b"caf\xe9\tb\n", "Latin-1.tsv:2: byte 0xe9 is not valid UTF-8"),
+    "Latin-1": (PAIR.encode() + b"caf\xe9\tb\n", "Latin-1.tsv:3: byte 0xe9 is not valid UTF-8"),
 }
 
 

@@ -11,7 +11,6 @@ import toy_runs
 from conftest import toy_sentences
 
 import heads.__main__ as heads_command
-import search.__main__ as search_command
 from heads.saved import finished_cells, load_head
 from minbert.encoder import SentenceEncoder
 from minbert.steps import Dense
@@ -76,17 +75,6 @@ def test_a_graphs_modules_give_its_numbers(run):
     np.testing.assert_allclose(found.detach(), expected, atol=1e-5)
 
 
-def test_search_and_encode_have_its_width(wide, tmp_path, capsys):
-    lines = tmp_path / "texts.txt"
-    lines.write_text("".join(f"{text}\n" for text in TEXTS))
-    index = tmp_path / "index"
-    words = ["index", str(lines), "--out", str(index), "--backbone", str(wide), "--device", "cpu"]
-    assert search_command.main(words) == 0
-    assert f"{WIDTH} dimensions" in capsys.readouterr().out
-    assert search_command.main(["query", str(index), TEXTS[3], "--device", "cpu"]) == 0
-    assert capsys.readouterr().out.split("\n")[2].split()[:2] == ["1", "1.000"]
-
-
 def test_it_teaches_another_encoder(wide, tiny_checkpoint, toy_data, tmp_path):
     words = ["--pretrain", "teacher", "--teacher", str(wide), "--task", "sts"]
     assert toy_runs.run(tiny_checkpoint, toy_data, tmp_path / "run", *words) == 0
@@ -99,24 +87,6 @@ def prompted(wide, tmp_path) -> Path:
     settings = {"prompts": {"query": "the old ", "document": "a red "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
     return folder
-
-
-def test_queries_and_texts_of_an_index_have_their_prompts(prompted, tmp_path, capsys):
-    lines = tmp_path / "texts.txt"
-    lines.write_text("".join(f"{text}\n" for text in TEXTS))
-    index = tmp_path / "index"
-    words = ["index", str(lines), "--out", str(index), "--backbone", str(prompted)]
-    assert search_command.main([*words, "--device", "cpu"]) == 0
-    capsys.readouterr()
-    words = ["query", str(index), TEXTS[3], "--json", "--top-k", "12", "--device", "cpu"]
-    assert search_command.main(words) == 0
-    hits = json.loads(capsys.readouterr().out)["hits"]
-    encoder = SentenceEncoder.from_pretrained(prompted, device="cpu")
-    query, texts = encoder.encode_query(TEXTS[3]), encoder.encode_document(TEXTS)
-    for hit in hits:
-        expected = query @ texts[TEXTS.index(hit["text"])]
-        assert hit["cosine"] == pytest.approx(expected, abs=1e-2)  # bfloat16, where there is any
-    assert abs(encoder.encode(TEXTS) - texts).max() > 1e-3
 
 
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry"])

@@ -17,13 +17,7 @@ from evaluation.metrics import task_metrics
 from heads.config import HeadConfig
 from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
-from minbert.mlm import BertForMaskedLM
-from minbert.model import BertModel
-from minbert.pretraining.corpus import as_sequences, tokenize_corpus
-from minbert.pretraining.loop import Pretrainer
-from minbert.pretraining.options import PretrainConfig
 from run_multitask import main
-from runtime.training import set_seed
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
@@ -51,30 +45,6 @@ def simcse(checkpoint: Path, pretrain: str, **settings: Any) -> list[float]:
         batch_size=12, learning_rate=1e-3, num_epochs=9, max_steps=STEPS, eval_steps=1, **settings
     )
     return [record["loss"] for record in SimCSETrainer(encoder, data, config).run()]
-
-
-def pretraining(checkpoint: Path, scratch: Path) -> list[float]:
-    """Return the losses and validation perplexities of ten steps of masked-language modelling."""
-    tokenizer = load(checkpoint).tokenizer
-    text = scratch / "corpus.txt"
-    text.write_text("\n".join(toy_sentences(300, 4)) + "\n")
-    rows = as_sequences(tokenize_corpus([text], tokenizer, 24, scratch))
-    set_seed(5)
-    model = BertForMaskedLM(BertModel.from_pretrained(str(checkpoint)))
-    config = PretrainConfig(
-        tokens=STEPS * 16 * 24,
-        length=24,
-        batch_size=16,
-        warmup_steps=2,
-        eval_steps=1,
-        valid_rows=32,
-    )
-    folder = scratch / "state"
-    folder.mkdir()
-    trainer = Pretrainer(
-        model, tokenizer, rows, rows, config, folder=folder, device="cpu", precision="float32"
-    )
-    return [record[name] for record in trainer.run() for name in ("loss", "valid_perplexity")]
 
 
 def head(
@@ -121,7 +91,6 @@ def all_runs(checkpoint: Path, data: Path, scratch: Path) -> dict[str, Any]:
         "sup, MLM": simcse(checkpoint, "sup", pooling="cls", mlm_weight=0.1),
         "sup, symmetric": simcse(checkpoint, "sup", pooling="cls", symmetric=True),
         "sup, chunks": simcse(checkpoint, "sup", pooling="cls", chunk_tokens=100),
-        "MLM": pretraining(checkpoint, scratch),
     }
     for task, encoder in [
         *(("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross"))

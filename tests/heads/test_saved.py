@@ -26,7 +26,7 @@ from runtime.errors import UserError
         ("sts", "cross", "frozen", "interaction"),
         ("sts", "cross", "frozen", "cls"),
         ("para", "late", "frozen", "interaction"),
-        ("sts", "late", "last1", "interaction"),
+        ("sts", "late", "full", "interaction"),
     ],
 )
 def test_an_opened_head_predicts_as_the_fitted_one(

@@ -15,7 +15,7 @@ MOST_BYTES = 16 * 2**20
 
 
 CARDS = {
-    "mini": "Corpus|Licence|Tokens seen|Limits|python -m minbert.pretrain|version 1.0.0",
+    "mini": "Corpus|Licence|Tokens seen|Limits|commit 46cdafee|version 1.0.0",
     "mini-sts": "Sentences|Licence|Teacher|leaks|--pretrain teacher|version 1.0.0",
 }
 

@@ -10,7 +10,6 @@ from report.page.figure import COLOURS
 
 STYLE = (Path(report.page.__file__).parent / "templates" / "style.css").read_text()
 TEXT, GRAPHICS = 4.5, 3.0  # success criteria 1.4.3 and 1.4.11
-SHADES = [f"{side}-{step}" for side in ("bi", "cross") for step in range(1, 5)]
 
 
 def schemes() -> dict[str, dict[str, str]]:
@@ -41,7 +40,7 @@ def test_both_schemes_name_the_same_colours():
 def test_text_can_be_read_and_lines_and_bars_be_seen(scheme):
     colours = schemes()[scheme]
     pairs = [(name, "paper", TEXT) for name in ("ink", "muted", "link")]
-    pairs += [("ink", name, TEXT) for name in ("soft", *SHADES)]
+    pairs.append(("ink", "soft", TEXT))
     drawn = [name for name in COLOURS.values() if name not in ("line", "paper")]
     pairs += [(name, "paper", GRAPHICS) for name in drawn]
     low = {(a, b) for a, b, least in pairs if contrast(colours[a], colours[b]) < least}
@@ -54,4 +53,4 @@ def test_no_other_colours_are_used():
     text = set(re.findall(r"[^-]color: ([^;]+);", rules))
     assert text <= {"var(--ink)", "var(--muted)", "var(--link)", "inherit"}
     behind = set(re.findall(r"background: var\(--([\w-]+)\)", rules))
-    assert behind == {"paper", "soft", *SHADES}
+    assert behind == {"paper", "soft"}

@@ -155,11 +155,11 @@ def test_three_readers_are_compared_two_by_two():
         ),
         (
             ["ct-bi-joint", "ct-cross-joint"],
-            [f"ct-{r}-{tune}" for tune in ("joint", "frozen", "last1") for r in ("bi", "cross")],
+            [f"ct-{r}-{tune}" for tune in ("joint", "frozen", "full") for r in ("bi", "cross")],
             [versus("ct-bi-joint", "ct-cross-joint", 0.1, (0.09, 0.11), 0.001)],
             "the best bi-encoder beats the best cross-encoder by 0.100 Pearson (95% CI [0.090, "
             "0.110], p = 0.001). Both use ct, jointly fine-tuned (joint). With the same setting "
-            "for every encoder: no significant difference (ct, frozen encoder; ct, last layer "
+            "for every encoder: no significant difference (ct, frozen encoder; ct, fully "
             "fine-tuned).",
         ),
         (

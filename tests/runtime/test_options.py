@@ -236,30 +236,3 @@ def test_python_callers_are_held_to_the_same_choices_and_bounds(given, told):
     assert str(error.value) == told
     # What is in bounds or absent passes.
     check(Settings(out=Path("here"), limit=None, inputs=(Path("a"),), colours=(), share=1))
-
-
-@pytest.mark.parametrize("words", [["--old", "3"], ["--old=3"], ["--seeds", "2", "--old"]])
-def test_a_flag_that_is_gone_says_so_and_what_to_do(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse(Settings, ["--out", "o", *words], gone={"--old": "use --seeds"})
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith("error: --old was removed in 1.1: use --seeds\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--old-fl", "3"], "--old-flag was removed in 1.1: use --seeds"),
-        (["--device", "tpu"], "--device tpu was removed in 1.1: take cpu"),
-        (["--dev", "tpu"], "--device tpu was removed in 1.1: take cpu"),
-        (["--device", "cpu", "tpu"], "--device tpu was removed in 1.1: take cpu"),
-        (["--device=tpu"], "--device tpu was removed in 1.1: take cpu"),
-        (["--out"], "argument --out: expected one argument"),
-    ],
-)
-def test_what_is_gone_is_known_by_its_beginning_and_by_its_value(words, told, capsys):
-    gone = {"--old-flag": "use --seeds", "--device tpu": "take cpu"}
-    with pytest.raises(SystemExit) as ended:
-        parse(Settings, ["--out", "o", *words], gone=gone)
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith(f"error: {told}\n")

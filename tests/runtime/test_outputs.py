@@ -10,7 +10,6 @@ from data.triplets import main as triplets
 from evaluation.__main__ import main as evaluation
 from runtime.errors import DiskError
 from runtime.files import check_outputs
-from search.__main__ import main as search
 
 
 @pytest.fixture
@@ -53,13 +52,12 @@ def test_two_outputs_of_one_name_and_files_that_are_not_there(tmp_path):
         (triplets, ["nli", "IN", "--out", "OUT"]),
         (sentences, ["IN", "--out", "OUT"]),
         (evaluation, ["--backbone", "mini", "--trained-on", "IN", "--csv", "OUT"]),
-        (search, ["mine", "INDEX", "IN", "--out", "OUT"]),
     ],
 )
 def test_commands(main, words, names, name, tmp_path, capsys):
     before = names["itself"].read_bytes()
     files = sorted(tmp_path.rglob("*"))
-    place = {"IN": names["itself"], "OUT": names[name], "INDEX": tmp_path / "index"}
+    place = {"IN": names["itself"], "OUT": names[name]}
     assert main([str(place.get(word, word)) for word in words]) == 2
     err = capsys.readouterr().err
     assert "would be overwritten" in err and err.count("\n") == 1

@@ -4,64 +4,17 @@ import hashlib
 import os
 import subprocess
 
-import numpy as np
 import pytest
-import torch
 
 from runtime.files import (
-    SEAL,
     SUMS,
     digest,
     fault_of,
     file_digest,
-    is_sealed,
-    seal,
     seal_folder,
     sealed_files,
     texts_digest,
 )
-
-
-def sealed(path, content: bytes) -> bytes:
-    path.write_bytes(content)
-    seal(path, path.name)
-    return path.read_bytes()
-
-
-def test_every_flipped_bit_every_lost_byte_and_every_byte_more_is_found(tmp_path):
-    path = tmp_path / "file"
-    whole = sealed(path, b"five!")
-    assert is_sealed(path) and len(whole) == 5 + SEAL
-    for at in range(len(whole)):
-        for bit in range(8):
-            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
-            assert not is_sealed(path)
-        path.write_bytes(whole[:at])
-        assert not is_sealed(path)
-        path.write_bytes(whole[:at] + b"x" + whole[at:])
-        assert not is_sealed(path)
-    path.write_bytes(whole)
-    assert is_sealed(path)
-
-
-def test_another_name_another_seal_and_no_file_are_no_seal(tmp_path):
-    whole = sealed(tmp_path / "a", b"a" * 3_000_000)
-    (tmp_path / "b").write_bytes(whole)
-    (tmp_path / "c").write_bytes(whole[:-SEAL])
-    (tmp_path / "d").mkdir()
-    names = ("a", "b", "c", "d", "none")
-    assert [is_sealed(tmp_path / name) for name in names] == [True, False, False, False, False]
-
-
-def test_arrays_and_states_are_read_in_spite_of_their_seal(tmp_path):
-    array, tensor = np.arange(12.0).reshape(3, 4), torch.arange(5)
-    np.save(tmp_path / "a.npy", array)
-    torch.save({"tensor": tensor}, tmp_path / "a.pt")
-    for name in ("a.npy", "a.pt"):
-        seal(tmp_path / name, name)
-    assert np.array_equal(np.load(tmp_path / "a.npy", mmap_mode="r"), array)
-    assert np.array_equal(np.load(tmp_path / "a.npy"), array)
-    assert torch.equal(torch.load(tmp_path / "a.pt", weights_only=True)["tensor"], tensor)
 
 
 def test_a_folder_says_which_file_changed_or_went(tmp_path):

@@ -12,7 +12,7 @@ import torch
 import run_multitask
 from evaluation import command
 from evaluation.__main__ import main as evaluation_main
-from minbert import checkpoint, pretrain
+from minbert import checkpoint
 from runtime.commands import exit_code, shortage_told
 from runtime.errors import MachineError
 from runtime.progress import progress
@@ -81,7 +81,6 @@ def test_other_errors_stay_as_they_are(error):
     [
         (run_multitask, "run", lambda _: run_multitask.main([])),
         (command, "evaluate", lambda _: evaluation_main(["--backbone", "mini"])),
-        (pretrain, "work", lambda _: pretrain.main("--corpus a --valid b --out c".split())),
     ],
 )
 def test_command_lines_with_code_of_their_own_tell_it_too(module, work, main, monkeypatch, capsys):
@@ -117,20 +116,3 @@ def test_a_command_under_a_real_limit(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("error: not enough memory") and done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["nli.tsv"]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
-@pytest.mark.parametrize("kilobytes", [700_000, 960_000, 1_200_000])
-def test_too_little_space_for_the_libraries_is_said_at_once(kilobytes, tmp_path):
-    """With less, SciPy's OpenBLAS asks for memory without an end while it is loaded."""
-    words = f"{sys.executable} run_multitask.py --dry-run --run-dir {tmp_path}"
-    done = subprocess.run(
-        ["bash", "-c", f"ulimit -v {kilobytes}; {words}"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"error: not enough memory: ulimit -v is {kilobytes}, and")
-    assert done.stderr.count("\n") == 1 and not done.stdout

@@ -43,7 +43,7 @@ def test_a_result_is_made_once_and_found_again(tmp_path):
 def test_other_inputs_of_any_kind_are_another_folder(tmp_path, monkeypatch):
     folders = [
         keep(tmp_path),
-        keep(tmp_path, kind="row"),
+        keep(tmp_path, kind="trial"),
         keep(tmp_path, MADE_OF | {"weights": "abd"}),
         keep(tmp_path, MADE_OF | {"config": {"rate": 1e-3, "layers": 0}}),
         keep(tmp_path, {"weights": "abc"}),
@@ -202,8 +202,8 @@ def both_kinds(root: Path) -> list:
         if is_main():
             (work.folder / "file").write_text("x")
 
-    paths = [kept("row", {"a": 1}, alone, root) for _ in range(2)]
-    paths += [kept("row", {"a": 2}, jointly, root, together=True) for _ in range(2)]
+    paths = [kept("trial", {"a": 1}, alone, root) for _ in range(2)]
+    paths += [kept("trial", {"a": 2}, jointly, root, together=True) for _ in range(2)]
     barrier()
     return [made, [(path.name, (path / "file").read_text()) for path in paths]]
 

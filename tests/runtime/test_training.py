@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from runtime.errors import StateError, TrainingError
-from runtime.files import seal
 from runtime.training import (
     adamw,
     batch_rows,
@@ -102,16 +101,14 @@ def rates(num_steps, **ratios):
 
 
 @pytest.mark.parametrize(
-    ("warmup", "decay", "expected"),
+    ("warmup", "expected"),
     [
-        (0.0, 1.0, [1, 0.75, 0.5, 0.25]),  # falls from the first step on
-        (0.5, 1.0, [1 / 3, 2 / 3, 1, 0.5]),  # not before the rise has ended
-        (0.25, 0.5, [0.5, 1, 1, 0.5]),
-        (0.0, 0.0, [1, 1, 1, 1]),
+        (0.0, [1, 0.75, 0.5, 0.25]),  # falls from the first step on
+        (0.5, [1 / 3, 2 / 3, 1, 0.5]),  # not before the rise has ended
     ],
 )
-def test_a_schedule_rises_stays_and_falls(warmup, decay, expected):
-    assert rates(4, warmup_ratio=warmup, decay_ratio=decay) == pytest.approx(expected)
+def test_a_schedule_rises_and_falls(warmup, expected):
+    assert rates(4, warmup_ratio=warmup) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -145,24 +142,22 @@ def test_parts_progress_and_random_numbers_come_back_as_they_were(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["state.pt"]
 
 
-def flip_a_bit(path):
-    whole = bytearray(path.read_bytes())
+def flip_a_bit(whole: bytes) -> bytes:
     values = parts_of(0)["model"].weight.detach().numpy().tobytes()
-    whole[whole.index(values)] ^= 1
-    path.write_bytes(whole)
+    at = whole.index(values)
+    return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
 
 
-def rename(path):
-    save_training(path.with_name("other.pt"), parts_of(0), {})
-    path.with_name("other.pt").rename(path)
+def cut(whole: bytes) -> bytes:
+    return whole[: len(whole) // 2]
 
 
-@pytest.mark.parametrize("damage", [flip_a_bit, rename])
-def test_a_state_that_was_changed_or_is_anothers_is_refused(damage, tmp_path):
+@pytest.mark.parametrize("damage", [flip_a_bit, cut])
+def test_a_state_that_was_changed_is_refused(damage, tmp_path):
     path = tmp_path / "state.pt"
     save_training(path, parts_of(0), {"step": 3})
-    damage(path)
-    with pytest.raises(StateError, match=r"state\.pt: damaged .* delete it to start over"):
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StateError, match=r"state\.pt: not the state .* delete it to start over"):
         load_training(path, parts_of(1))
 
 
@@ -194,7 +189,6 @@ def test_a_state_that_would_run_code_is_refused(tmp_path):
             return (tmp_path / "executed").touch, ()
 
     torch.save({"model": Attack()}, tmp_path / "state.pt")
-    seal(tmp_path / "state.pt", "state.pt")
     with pytest.raises(StateError, match="delete it to start over"):
         load_training(tmp_path / "state.pt", parts_of(0))
     assert not (tmp_path / "executed").exists()

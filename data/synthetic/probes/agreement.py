@@ -1,6 +1,6 @@
-"""Do two data sets order systems alike? Scores with standard errors, Kendall's tau, discordance.
+"""Do two data sets order systems alike? Scores with standard errors, and Kendall's tau.
 
-Legend: N rows, S seeds, B resamples. Feeds: systems, validity.
+Legend: N rows, B resamples. Feeds: systems, validity.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,44 +17,28 @@ CLEAR = 2  # standard errors
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The predictions of one system for the rows of one measure, by seed."""
+    """The predictions of one system for the rows of one measure."""
 
     metric: str  # accuracy, pearson or spearman
-    guesses: np.ndarray  # (S, N)
+    guesses: np.ndarray  # (N,)
     truth: np.ndarray  # (N,)
 
     @cached_property
-    def by_seed(self) -> np.ndarray:
-        """Return the metric of each seed, (S,)."""
-        return METRICS[self.metric](self.guesses, self.truth)
-
-    @property
     def value(self) -> float:
-        """Return the mean of the seeds."""
-        return float(self.by_seed.mean())
+        """Return the metric."""
+        return float(METRICS[self.metric](self.guesses, self.truth))
 
     @cached_property
     def resampled(self) -> np.ndarray:
         """Return the value on resamples of the rows, (B,); the same draws for every system."""
         count = len(self.truth)
         draws = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
-        by_draw = [METRICS[self.metric](seed[draws], self.truth[draws]) for seed in self.guesses]
-        return np.mean(by_draw, axis=0)
-
-    @property
-    def seed_variance(self) -> float:
-        """Return the variance of the mean over seeds, 0 for a single seed."""
-        seeds = len(self.by_seed)
-        return float(self.by_seed.var(ddof=1) / seeds) if seeds > 1 else 0.0
+        return METRICS[self.metric](self.guesses[draws], self.truth[draws])
 
     @property
     def error(self) -> float:
-        """Return the standard error over rows and, with several seeds, over seeds."""
-        return float(np.sqrt(self.resampled.var(ddof=1) + self.seed_variance))
-
-    def on(self, rows: np.ndarray) -> "Scores":
-        """Return the scores on some rows, given as a mask (N,)."""
-        return Scores(self.metric, self.guesses[:, rows], self.truth[rows])
+        """Return the standard error over rows."""
+        return float(self.resampled.std(ddof=1))
 
 
 def _accuracy(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -85,15 +69,8 @@ def margin(first: Scores, second: Scores) -> tuple[float, float]:
 
     Both are scored on the same rows, so the difficulty of rows for both cancels out.
     """
-    rows = (first.resampled - second.resampled).var(ddof=1)
-    variance = rows + first.seed_variance + second.seed_variance
-    return first.value - second.value, float(np.sqrt(variance))
-
-
-def in_errors(difference: tuple[float, float]) -> float:
-    """Return a margin in standard errors; infinite if the standard error is 0."""
-    value, error = difference
-    return value / error if error else float(np.copysign(np.inf, value) if value else 0.0)
+    error = (first.resampled - second.resampled).std(ddof=1)
+    return first.value - second.value, float(error)
 
 
 def tau(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> float | None:
@@ -105,16 +82,6 @@ def tau(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> float | No
     return float(kendalltau(*values).statistic)
 
 
-def discordant(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> list[tuple[str, str]]:
-    """Return the pairs (a, b) with a better in the first data set, and b better in the second."""
-    found = []
-    for a, b in combinations([name for name in first if name in second], 2):
-        here, there = (scores[a].value - scores[b].value for scores in (first, second))
-        if here * there < 0:
-            found.append((a, b) if here > 0 else (b, a))
-    return found
-
-
 def told_apart(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> tuple[int, int]:
     """Return (equally ordered pairs, pairs) among those that differ clearly in the second data set.
 
@@ -123,8 +90,8 @@ def told_apart(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> tup
     """
     alike = total = 0
     for a, b in combinations([name for name in first if name in second], 2):
-        there = margin(second[a], second[b])
-        if abs(in_errors(there)) > CLEAR:
+        lead, error = margin(second[a], second[b])
+        if abs(lead) > CLEAR * error:
             total += 1
-            alike += (first[a].value - first[b].value) * there[0] > 0
+            alike += (first[a].value - first[b].value) * lead > 0
     return alike, total

@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from data.synthetic.evaluations import holds_new_opinion
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.words import SPLITS
-from data.tables import numbered_lines
+from data.table import numbered_lines
 from data.tasks import COURSE
-from evaluation.metrics import row_errors, task_metrics
+from evaluation.metrics import task_metrics
 from evaluation.table import csv_text
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
@@ -66,21 +65,13 @@ def words(text: str) -> list[str]:
     return re.findall(r"[\w'-]+", text.lower())
 
 
-def linear(parts: list[list[Row]], task: str, width: int | None = None) -> list[np.ndarray]:
-    """Return the predictions of a linear model on dev and test, fitted on train.
-
-    Args:
-        width: the model reads the features' first singular directions, this many, as it would
-            the embeddings of an encoder of that size.
-    """
+def linear(parts: list[list[Row]], task: str) -> list[np.ndarray]:
+    """Return the predictions of a linear model on dev and test, fitted on train."""
     record = COURSE[task]
     longest = 1 if record.is_pair else 2  # words in a row
     vectorizer = TfidfVectorizer(ngram_range=(1, longest), token_pattern=r"[\w'-]+")
     vectorizer.fit([text for n in range(record.num_texts) for text in texts(parts[0], task, n)])
     features = [_features(vectorizer, rows, task) for rows in parts]
-    if width:
-        narrow = TruncatedSVD(width, random_state=0).fit(features[0])
-        features = [narrow.transform(part) for part in features]
     scores = record.label_kind == "score"
     model = Ridge(alpha=1.0) if scores else LogisticRegression(C=10.0, max_iter=1000)
     model.fit(features[0], labels(parts[0], task))
@@ -119,8 +110,6 @@ def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
     for task, record in COURSE.items():
         parts = read(folder, task)
         guesses = {"TF-IDF, linear": linear(parts, task)}
-        if not record.is_pair:
-            guesses["TF-IDF, 256 wide"] = linear(parts, task, 256)
         if record.label_kind != "score":
             guesses["majority"] = _majority(parts, task)
         if record.label_kind == "binary":
@@ -157,24 +146,6 @@ def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
             texts = [[row[column] for column in record.texts] for row in rows]
             shares[task, part] = float(held_out(task, part, texts).mean())
     return shares
-
-
-def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]]:
-    """Return (phenomenon, rows, mean label, score of the linear baseline) on dev and test.
-
-    The score is the accuracy or, for similarities, the mean distance from the label.
-    """
-    parts = read(folder, task)
-    rows = parts[1] + parts[2]
-    guess, truth = np.concatenate(linear(parts, task)), labels(rows, task)
-    tags = np.array([row["phenomenon"] for row in rows])
-    result = []
-    for tag in sorted(set(tags)):
-        here = tags == tag
-        error = float(row_errors(task, guess[here], truth[here]).mean())
-        value = error if COURSE[task].label_kind == "score" else 1 - error
-        result.append((tag, int(here.sum()), float(truth[here].mean()), value))
-    return result
 
 
 @dataclass(frozen=True)
@@ -219,18 +190,13 @@ def over_folder(
 
 
 def report(folder: Path) -> list[list[Any]]:
-    """Print the baselines' scores in total and by phenomenon; return the total scores."""
+    """Print the baselines' scores and the shares of held-out words; return the scores."""
     print(f"{'task':6}{'baseline':18}{'dev':>7}{'test':>7}")
     found = baselines(folder)
     for (task, name), (dev, test) in found.items():
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
-    for task, record in COURSE.items():
-        measure = "distance" if record.label_kind == "score" else "accuracy"
-        print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
-        for tag, count, mean, value in by_phenomenon(folder, task):
-            print(f"  {tag:22}{count:5}{mean:7.2f}{value:7.2f}")
     return [["task", "baseline", "dev", "test"], *([*key, *own] for key, own in found.items())]
 
 

@@ -2,28 +2,25 @@
 
 `python -m data.synthetic.probes.shortcuts DIR`
 
-Every value is shown with chance, which is the value of a data set without shortcuts. For para: a
-linear model of only the first text, only the second text, the lengths, or the function words; how
-often pairs with the same words are duplicates; how many test pairs differ in exactly the words in
-which a train pair differs. For sts: the same models as correlations. It reads the files that
-data.synthetic wrote.
+Every value is shown with chance, which is the value of a data set without shortcuts: the accuracy
+of a linear model of only the first text, only the second text, the lengths, or the function words;
+how often pairs with the same words are duplicates; how many test pairs differ in exactly the words
+in which a train pair differs. It reads the paraphrases that data.synthetic wrote.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.stats import pearsonr
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 
 from data.synthetic.probes.baselines import Row, labels, linear, over_folder, read, texts, words
-from data.tasks import COURSE
 from runtime.commands import begin
 
 # Function words. Numbers and `not` also belong to the meaning of a pair.
@@ -34,14 +31,13 @@ FUNCTION_WORDS = (
 ).split()
 NUMBERS = "two three four five six seven eight nine ten".split()
 
-Features = Callable[[list[Row]], csr_matrix]
+TASK = "para"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A figure of a task, with its value for a data set without shortcuts."""
+    """A figure, with its value for a data set without shortcuts."""
 
-    task: str
     name: str
     value: float
     chance: float
@@ -77,85 +73,59 @@ def function_words(rows: list[Row]) -> np.ndarray:
     return np.hstack([first, second, abs(first - second)])
 
 
-def shortcuts(parts: list[list[Row]], task: str) -> list[Finding]:
+def shortcuts(parts: list[list[Row]]) -> list[Finding]:
     """Return how well each shortcut, fitted on train, predicts the labels of test.
 
     Args:
         parts: train, dev and test; the last two are scored jointly.
     """
     train, rest = parts[0], parts[1] + parts[2]
-    truth = labels(rest, task)
+    truth = labels(rest, TASK)
     found = {
-        "first text alone": _one_text(train, rest, task, 0),
-        "second text alone": _one_text(train, rest, task, 1),
-        "lengths": _fitted(lengths(train), lengths(rest), train, task),
-        "function words": _fitted(function_words(train), function_words(rest), train, task),
-        "words, linear": np.concatenate(linear(parts, task)),
+        "first text alone": _one_text(train, rest, 0),
+        "second text alone": _one_text(train, rest, 1),
+        "lengths": _fitted(lengths(train), lengths(rest), train),
+        "function words": _fitted(function_words(train), function_words(rest), train),
+        "words, linear": np.concatenate(linear(parts, TASK)),
     }
-    chance = 0.0 if COURSE[task].label_kind == "score" else _majority(truth)
+    majority = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
     return [
-        Finding(task, name, _score(task, guess, truth), chance) for name, guess in found.items()
+        Finding(name, float((guess == truth).mean()), majority) for name, guess in found.items()
     ]
 
 
-def _majority(truth: np.ndarray) -> float:
-    return float(np.unique(truth, return_counts=True)[1].max() / len(truth))
-
-
-def _one_text(train: list[Row], rest: list[Row], task: str, number: int) -> np.ndarray:
+def _one_text(train: list[Row], rest: list[Row], number: int) -> np.ndarray:
     vectorizer = TfidfVectorizer(token_pattern=r"[\w'-]+")
-    fitted = vectorizer.fit_transform(texts(train, task, number))
-    return _fitted(fitted, vectorizer.transform(texts(rest, task, number)), train, task)
+    fitted = vectorizer.fit_transform(texts(train, TASK, number))
+    return _fitted(fitted, vectorizer.transform(texts(rest, TASK, number)), train)
 
 
 def _fitted(
-    features: csr_matrix | np.ndarray,
-    others: csr_matrix | np.ndarray,
-    train: list[Row],
-    task: str,
+    features: csr_matrix | np.ndarray, others: csr_matrix | np.ndarray, train: list[Row]
 ) -> np.ndarray:
-    if COURSE[task].label_kind == "score":
-        model = Ridge(alpha=1.0)
-    else:
-        model = LogisticRegression(C=1.0, max_iter=1000)
+    model = LogisticRegression(C=1.0, max_iter=1000)
     if isinstance(features, np.ndarray):  # counts, of very different sizes
         scale = features.std(axis=0) + 1e-9
         features, others = features / scale, others / scale
-    return np.asarray(model.fit(features, labels(train, task)).predict(others))
+    return np.asarray(model.fit(features, labels(train, TASK)).predict(others))
 
 
-def _score(task: str, guess: np.ndarray, truth: np.ndarray) -> float:
-    if COURSE[task].label_kind != "score":
-        return float((guess == truth).mean())
-    return float(pearsonr(guess, truth).statistic) if guess.std() > 0 else 0.0
-
-
-def same_words(parts: list[list[Row]], task: str) -> list[Finding]:
+def same_words(parts: list[list[Row]]) -> list[Finding]:
     """Return the mean label of pairs with the same words, and that of all others."""
     rows = [row for part in parts for row in part]
     same = np.array([edit_of(row) == ((), ()) for row in rows])
-    truth = labels(rows, task)
+    truth = labels(rows, TASK)
     if same.all() or not same.any():
         return []
     named = f"mean label of the {same.mean():.1%} with the same words"
-    return [Finding(task, named, float(truth[same].mean()), float(truth[~same].mean()))]
+    return [Finding(named, float(truth[same].mean()), float(truth[~same].mean()))]
 
 
-def known_edits(parts: list[list[Row]], task: str) -> Finding:
+def known_edits(parts: list[list[Row]]) -> Finding:
     """Return the share of test rows whose texts differ by the same words as in a train row."""
     seen = {edit_of(row) for row in parts[0]}
     share = float(np.mean([edit_of(row) in seen for row in parts[2]]))
-    return Finding(task, "test rows with an edit of train", share, 0.0)
-
-
-def findings(folder: Path) -> list[Finding]:
-    """Return all figures of the tasks over pairs."""
-    found = []
-    for task, record in COURSE.items():
-        if record.is_pair:
-            parts = read(folder, task)
-            found += [*shortcuts(parts, task), *same_words(parts, task), known_edits(parts, task)]
-    return found
+    return Finding("test rows with an edit of train", share, 0.0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -167,11 +137,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def report(folder: Path) -> list[list[Any]]:
     """Print all figures of a folder, and return them."""
-    found = findings(folder)
-    print(f"{'task':6}{'on dev and test: accuracy, or Pearson of sts':52}{'':>8}{'chance':>8}")
+    parts = read(folder, TASK)
+    found = [*shortcuts(parts), *same_words(parts), known_edits(parts)]
+    print(f"{'task':6}{'accuracy on dev and test':52}{'':>8}{'chance':>8}")
     for finding in found:
-        print(f"{finding.task:6}{finding.name:52}{finding.value:8.3f}{finding.chance:8.3f}")
-    return [["task", "name", "value", "chance"], *(list(astuple(one)) for one in found)]
+        print(f"{TASK:6}{finding.name:52}{finding.value:8.3f}{finding.chance:8.3f}")
+    return [["task", "name", "value", "chance"], *([TASK, *astuple(one)] for one in found)]
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The systems that are ordered by data sets, and their scores: baselines, and frozen encoders.
 
 A measure is a task with its main metric, for a frozen encoder's head or a linear model over words,
-or a similarity task with cosine similarity. Legend: N rows, S seeds.
+or a similarity task with cosine similarity. Legend: N rows.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from baselines.embedder import Embedder, similarities
 from baselines.words import tfidf, word_overlap
 from data.selection import parts_of
 from data.synthetic.probes.agreement import Scores
-from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
+from data.synthetic.probes.baselines import Row, linear, overlap_classes
 from data.tasks import COURSE, Splits, read_task
 from evaluation.metrics import is_labelled, score_on
 from evaluation.suites.sts import pair_cosines
@@ -29,8 +29,6 @@ from minbert.model import BertModel
 from runtime.training import set_seed
 
 OVERLAP, TFIDF = "word overlap", "TF-IDF"
-FIRST_SEED = 42  # as for run_multitask.py
-MIDDLE = 2.5  # of the STS scale
 
 Measured = dict[str, Scores]  # measure -> scores
 
@@ -54,17 +52,17 @@ class DataSet:
         return np.array([example.label for example in self.scored(task)], np.float64)
 
 
-def read_data(folder: Path, tasks: Sequence[str], most: int | None = None) -> DataSet:
-    """Return the tasks of a folder, with at most `most` training rows each.
+def read_data(folder: Path) -> DataSet:
+    """Return the tasks of a folder.
 
     Raises:
         DataError: a missing or broken file.
     """
     splits = {}
-    for task in tasks:
+    for task in COURSE:
         parts = read_task(folder, task)
         test = parts.test if is_labelled(parts.test) else []
-        splits[task] = Splits(parts.train[:most], parts.dev, test)
+        splits[task] = Splits(parts.train, parts.dev, test)
     return DataSet(splits)
 
 
@@ -103,7 +101,7 @@ def _of_lines(data: DataSet, task: str, baseline: Any) -> Scores:
     """Return a baseline that reads a file's lines, on the scored part."""
     parts = [_lines(part, task) for part in (data.splits[task].train, data.scored(task))]
     guess = baseline(parts, task)[-1]
-    return Scores(COURSE[task].main_metric, np.atleast_2d(guess), data.truth(task))
+    return Scores(COURSE[task].main_metric, guess, data.truth(task))
 
 
 def _lines(examples: Sequence[Any], task: str) -> list[Row]:
@@ -117,16 +115,15 @@ def _lines(examples: Sequence[Any], task: str) -> list[Row]:
 def _compared(data: DataSet, task: str, embedder: Embedder) -> Scores:
     first, second = zip(*(example.texts for example in data.scored(task)), strict=True)
     guess = similarities(embedder, first, second)
-    return Scores("spearman", np.atleast_2d(guess), data.truth(task))
+    return Scores("spearman", guess, data.truth(task))
 
 
-def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: Path) -> Measured:
+def encoder_scores(encoder: SentenceEncoder, data: DataSet, cache: Path) -> Measured:
     """Return the predictions of a frozen encoder: heads with the quick preset, and the cosine.
 
     Args:
         encoder: frozen here.
         data: train, on a part of which the epoch is chosen (on dev if train is too small).
-        seeds: of the heads.
         cache: the folder of frozen embeddings.
     """
     measured = {}
@@ -137,61 +134,35 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
         inputs = inputs_of(
             encoder, by_name(splits), features, "frozen", cache, fingerprint=fingerprint
         )
-        guesses = []
-        for seed in range(FIRST_SEED, FIRST_SEED + seeds):
-            config = replace(config, seed=seed)
-            dev_score = score_on(splits.dev, task)
-            head_task = HeadTask(task, "bi", config, splits, dev_score, inputs)
-            epoch = None
-            scored = [*splits.dev, *splits.test]
-            classes = COURSE[task].label_kind != "score"
-            if parts := parts_of(splits.train, scored, seed, classes):
-                made_of = {"encoder": fingerprint, "data": splits.digest, "head": asdict(config)}
-                (chosen,) = choose(
-                    encoder, [head_task], [parts], score_on=score_on, made_of=made_of, cache=cache
-                )
-                epoch = chosen.choice.epochs
-            (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint, epoch=epoch)
-            guesses.append(fitted.predictions[data.part(task)])
-        truth = data.truth(task)
-        measured[task] = Scores(COURSE[task].main_metric, np.array(guesses), truth)
+        head_task = HeadTask(task, "bi", config, splits, score_on(splits.dev, task), inputs)
+        epoch = None
+        scored = [*splits.dev, *splits.test]
+        classes = COURSE[task].label_kind != "score"
+        if parts := parts_of(splits.train, scored, config.seed, classes):
+            made_of = {"encoder": fingerprint, "data": splits.digest, "head": asdict(config)}
+            (chosen,) = choose(
+                encoder, [head_task], [parts], score_on=score_on, made_of=made_of, cache=cache
+            )
+            epoch = chosen.choice.epochs
+        (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint, epoch=epoch)
+        part, truth = data.part(task), data.truth(task)
+        measured[task] = Scores(COURSE[task].main_metric, fitted.predictions[part], truth)
         if is_similarity(task):
-            cosines = pair_cosines(*fitted.inputs[data.part(task)].columns())
-            measured[cosine_of(task)] = Scores("spearman", np.atleast_2d(cosines), truth)
+            cosines = pair_cosines(*fitted.inputs[part].columns())
+            measured[cosine_of(task)] = Scores("spearman", cosines, truth)
     return measured
 
 
-def halves(measured: Measured) -> Measured:
-    """Return the cosines' scores within each half of the scale."""
-    parts = {}
-    for name in map(cosine_of, COURSE):
-        if name not in measured:
-            continue
-        cosines = measured[name]
-        low = cosines.truth < MIDDLE
-        for half, rows in ((f"< {MIDDLE}", low), (f">= {MIDDLE}", ~low)):
-            if rows.any():
-                parts[f"{name} {half}"] = cosines.on(rows)
-    return parts
-
-
-def held_out_rows(data: DataSet, task: str) -> np.ndarray:
-    """Return the scored rows with held-out words of the bundled data, (N,)."""
-    return held_out(task, data.part(task), [row.texts for row in data.scored(task)])
-
-
-def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
+def random_twin(encoder: SentenceEncoder) -> SentenceEncoder:
     """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
-    set_seed(seed)
+    set_seed(0)
     model = BertModel(encoder.model.config, encoder.model.pooler is not None)
     twin = SentenceEncoder(model, encoder.tokenizer, encoder.pooling, str(encoder.device))
     twin.max_length = encoder.max_length
     return twin
 
 
-def encoders_named(
-    names: Sequence[str], pooling: str | None
-) -> Iterator[tuple[str, SentenceEncoder]]:
+def encoders_named(names: Sequence[str]) -> Iterator[tuple[str, SentenceEncoder]]:
     """Yield the first encoder's random twin, then the encoders, each with its title.
 
     Raises:
@@ -199,7 +170,7 @@ def encoders_named(
     """
     for number, name in enumerate(names):
         title, _, folder = name.partition("=")
-        encoder = SentenceEncoder.from_pretrained(folder or name, pooling)
+        encoder = SentenceEncoder.from_pretrained(folder or name)
         if number == 0:
             yield f"random twin of {title}", random_twin(encoder)
         yield title, encoder

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from encoded import columns, command, files_of, manifest, write_lines
 
-from data import tables
+from data import table
 from minbert.encode import texts
 from minbert.encode.__main__ import main
 from minbert.encode.shards import write_vectors
@@ -81,7 +81,7 @@ def test_parquet_is_read_and_written(tmp_path, monkeypatch):
 
 def test_files_are_read_as_streams(monkeypatch):
     endless = ((number, "a text\n") for number in count(1))
-    monkeypatch.setattr(tables, "numbered_lines", lambda path: endless)
+    monkeypatch.setattr(table, "numbered_lines", lambda path: endless)
     shards = shards_of(Path("t.txt"), "text", None, 1000)
     assert len(next(shards).texts) == len(next(shards).ids) == 1000
     assert next(endless)[0] == 2001

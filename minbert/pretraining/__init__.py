@@ -1,1 +1,0 @@
-"""Masked-language-model pre-training from scratch: corpus, initialisation, spans, the loop."""
