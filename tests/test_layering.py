@@ -1,6 +1,7 @@
 """Data flows one way: packages import only what stands before them, and no files form a cycle."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -48,6 +49,12 @@ def imports(source: str) -> set[str]:
     return names
 
 
+@cache
+def imports_of(path: Path) -> set[str]:
+    """Return the modules that the file at a path imports; each file is parsed once."""
+    return imports(path.read_text(encoding="utf-8"))
+
+
 def allowed(inside: Path) -> set[str]:
     """Return the packages of the project that a file may import."""
     more = {n for place, own in EXCEPTIONS.items() if inside.is_relative_to(place) for n in own}
@@ -61,7 +68,7 @@ def wrong(names: set[str], inside: Path) -> set[str]:
 
 
 def test_imports_point_one_way():
-    found = {path.relative_to(ROOT): imports(path.read_text(encoding="utf-8")) for path in FILES}
+    found = {path.relative_to(ROOT): imports_of(path) for path in FILES}
     assert not {str(path): bad for path, names in found.items() if (bad := wrong(names, path))}
 
 
@@ -71,14 +78,14 @@ def test_nothing_but_the_classroom_imports_the_generator_of_synthetic_data():
     users = {
         path.relative_to(ROOT).as_posix()
         for path in [*others, *(ROOT / "benchmarks").rglob("*.py"), ROOT / "run_multitask.py"]
-        if any(n.startswith("data.synthetic") for n in imports(path.read_text(encoding="utf-8")))
+        if any(n.startswith("data.synthetic") for n in imports_of(path))
     }
     assert users == {"assignment/course_data.py"}
 
 
 def test_reading_texts_loads_no_torch():
     for path in (ROOT / "data").rglob("*.py"):
-        heads = {name.split(".")[0] for name in imports(path.read_text(encoding="utf-8"))}
+        heads = {name.split(".")[0] for name in imports_of(path)}
         assert not heads & {"torch", "tokenizers", "transformers"}, path
 
 
@@ -90,7 +97,7 @@ def test_no_files_import_each_other_in_a_circle():
         modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     graph = {}
     for module, path in modules.items():
-        names = imports(path.read_text(encoding="utf-8"))
+        names = imports_of(path)
         # `from a.b import c` names the module a.b.c, or what c is in a.b.
         used = {name if name in modules else name.rpartition(".")[0] for name in names}
         graph[module] = (used & modules.keys()) - {module}
@@ -99,8 +106,8 @@ def test_no_files_import_each_other_in_a_circle():
 
 def test_the_plain_model_does_not_know_its_fast_forms():
     for name in ("attention", "model", "packing", "pooling", "mlm", "checkpoint"):
-        source = (ROOT / "minbert" / f"{name}.py").read_text(encoding="utf-8")
-        assert not {found for found in imports(source) if found.startswith("minbert.fast")}, name
+        found = imports_of(ROOT / "minbert" / f"{name}.py")
+        assert not {module for module in found if module.startswith("minbert.fast")}, name
 
 
 @pytest.mark.parametrize(

@@ -154,13 +154,6 @@ def test_what_is_wrong_is_one_line_and_leaves_no_run(
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and "runs" in path.parts]
 
 
-@pytest.mark.parametrize("flags", [["--seed", str(2**32)], ["--simcse-lr", "fast"], ["--nonsense"]])
-def test_wrong_flags_are_refused_with_exit_2(flags, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        run_multitask.main(flags)
-    assert stopped.value.code == 2 and "error: " in capsys.readouterr().err
-
-
 def test_a_backbone_of_one_segment_reads_pairs(tiny_checkpoint, start, tmp_path):
     """As RoBERTa with BERT's tokenizer has it: the separator alone is between the texts."""
     flags = [str(flag) for flag in of_one_segment(tiny_checkpoint, tmp_path / "bert")]

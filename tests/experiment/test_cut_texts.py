@@ -42,7 +42,7 @@ def test_encode(tiny_checkpoint, texts, tmp_path, caplog):
 def test_pairs_of_a_cross_encoder(toy_grid, tmp_path, caplog):
     pairs = tmp_path / "pairs.tsv"
     rows = [("the cat", LONG), (f"{LONG} .", "the cat"), ("the cat", "the dog"), ("the cat", LONG)]
-    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in [("text_a", "text_b"), *rows]))
+    pairs.write_text("sentence1\tsentence2\n" + "".join(f"{a}\t{b}\n" for a, b in rows))
     cells = {path.stem for path in (toy_grid / "heads").glob("*sts*.safetensors")}
     for reader, noun in (("bi", "texts"), ("cross", "pairs")):
         cell = next(name for name in sorted(cells) if f"-{reader}-" in name)

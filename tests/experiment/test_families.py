@@ -1,4 +1,4 @@
-"""RoBERTa, XLM-R and Chinese BERT through every stage: tuned, saved, evaluated, pretrained."""
+"""RoBERTa, XLM-R and Chinese BERT through every stage: tuned, saved, evaluated."""
 
 import json
 from dataclasses import replace
@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from families import MULTILINGUAL, checkpoint, transformers
-from safetensors.torch import load_file
+from families import MULTILINGUAL, checkpoint
 from toy_runs import results, run
 
-from minbert import pretrain
 from minbert.encoder import SentenceEncoder
-from minbert.mlm import BertForMaskedLM
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES
 from simcse.stage import Backbone, TrainingTexts, tuned_backbone
@@ -95,31 +92,3 @@ def test_the_whole_command_runs_on_roberta(toy_data, tmp_path, capsys, caplog):
     assert len(entries) == 2 and all(np.isfinite(e["metrics"]["pearson"]) for e in entries)
     told = [r for r in caplog.records if "states the pooling" in r.getMessage()]
     assert len(told) == 1 and "cls; avg is used" in told[0].getMessage()
-
-
-def test_roberta_is_pretrained_further_and_keeps_its_names(tmp_path, capsys):
-    folder = checkpoint(tmp_path / "base", "roberta", "AutoModelForMaskedLM")
-    for name, seed in (("a.txt", 0), ("valid.txt", 1)):
-        lines = toy_sentences(300, seed)
-        text = "\n\n".join(" ".join(lines[i : i + 6]) for i in range(0, 300, 6))
-        (tmp_path / name).write_text(text + "\n")
-    out = tmp_path / "out"
-    argv = ["--corpus", str(tmp_path / "a.txt"), "--valid", str(tmp_path / "valid.txt")]
-    argv += ["--init", str(folder), "--out", str(out), "--length", "24", "--batch-size", "32"]
-    argv += ["--tokens", "1536", "--eval-steps", "1", "--warmup-steps", "1", "--lr", "1e-3"]
-    assert pretrain.main([*argv, "--precision", "float32", "--device", "cpu"]) == 0
-    config = json.loads((out / "config.json").read_text())
-    assert config["architectures"] == ["RobertaForMaskedLM"]
-    saved, original = (load_file(f / "model.safetensors") for f in (out, folder))
-    assert saved.keys() == original.keys()
-    reference, info = transformers.RobertaForMaskedLM.from_pretrained(
-        out, output_loading_info=True, dtype=torch.float32
-    )
-    assert not info["missing_keys"] and not info["unexpected_keys"]
-    own = BertForMaskedLM.from_pretrained(str(out))
-    tokenizer = load(out).tokenizer
-    batch = tokenizer(["the old cat sees a boat ."]).pack([0])
-    with torch.no_grad():
-        found = own(batch, torch.arange(len(batch.input_ids)))
-        expected = reference.eval()(batch.input_ids[None]).logits[0]
-    torch.testing.assert_close(found, expected, atol=1e-3, rtol=0)

@@ -63,10 +63,8 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
 TUNED = ["--tune", "full", "--rates", "5e-4"]
 
 
-# A head on frozen features takes seconds, keeps no state, and begins again.
 @pytest.mark.parametrize(
-    ("flags", "again"),
-    [([*TUNED, "--resume"], [2, 3]), (TUNED, [0, 1, 2, 3]), (["--resume"], [0, 1, 2, 3])],
+    ("flags", "again"), [([*TUNED, "--resume"], [2, 3]), (TUNED, [0, 1, 2, 3])]
 )
 def test_resume_reaches_a_tuned_head_and_only_when_asked(
     flags, again, tiny_checkpoint, toy_data, tmp_path, monkeypatch

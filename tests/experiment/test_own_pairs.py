@@ -1,6 +1,5 @@
 """A table of the user's own, from --pairs to page, predictions and export; settings of it."""
 
-import json
 import re
 import shlex
 import shutil
@@ -50,7 +49,7 @@ def own_run(request, tiny_checkpoint, tmp_path_factory):
     lines = []
     settings = toy_runs.small(
         tiny_checkpoint, "bundled", folder / "run", pairs=str(folder / "my.tsv"),
-        columns=columns, pretrain=("none", "unsup"), encoder=("bi", "cross"),
+        columns=columns, pretrain="unsup", encoder=("bi", "cross"),
     )  # fmt: skip
     toy_runs.compare(settings, lines.append)
     return request.param, folder / "my.tsv", folder / "run", "\n".join(lines)
@@ -177,19 +176,6 @@ def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tm
         write_page(run, str(tmp_path / "gone.tsv"))
 
 
-def test_the_same_command_reuses_what_is_finished(own_run, tiny_checkpoint):
-    task, path, run, _ = own_run
-    lines = []
-    options = json.loads((run / "config.json").read_text())["options"]
-    assert options["pairs"] == [str(path)] and options["task"] == [task]
-    settings = toy_runs.small(
-        tiny_checkpoint, "bundled", run, pairs=str(path), columns=options["columns"],
-        pretrain=("none", "unsup"), encoder=("bi", "cross"),
-    )  # fmt: skip
-    toy_runs.compare(settings, lines.append)
-    assert "done earlier" in "\n".join(lines)
-
-
 # --- settings
 
 
@@ -237,11 +223,10 @@ def test_the_folder_has_one_name_before_and_after_the_table_is_read():
     assert before.folder() != Settings(pairs="other.tsv").folder()
 
 
-@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
-def test_a_run_dir_that_is_a_file_is_refused(dry, tmp_path, tiny_checkpoint, capsys):
+def test_a_run_dir_that_is_a_file_is_refused(tmp_path, tiny_checkpoint, capsys):
     write_table(path := tmp_path / "my.tsv", "paraphrase")
     before = path.read_bytes()
-    words = ["--pairs", str(path), "--columns", "text_a", "text_b", "verdict", *dry]
+    words = ["--pairs", str(path), "--columns", "text_a", "text_b", "verdict"]
     words += ["--backbone", str(tiny_checkpoint), "--run-dir", str(path)]
     assert run_multitask.main(words) == 2
     assert f"--run-dir {path}: is a file; name a folder" in capsys.readouterr().err

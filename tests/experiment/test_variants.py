@@ -40,15 +40,12 @@ def folder(finished, tmp_path):
         (["--head-lr", "0.1"], "--head-lr: not given there, 0.1 now"),
         (["--head-epochs", "3"], "--head-epochs: 2 there, 3 now"),
         (["--seeds", "2", "--task", "sst"], "--task: sts there, sst now; --seeds: 1 there, 2 now"),
-        (["--encoder", "bi", "cross"], "--encoder: bi there, bi cross now"),
+        (["--encoder", "bi", "cross", "--dry-run"], "--encoder: bi there, bi cross now"),
     ],
 )
-@pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry"])
-def test_another_command_is_refused_in_the_folder_and_named(
-    flags, said, dry, finished, start, capsys
-):
+def test_another_command_is_refused_in_the_folder_and_named(flags, said, finished, start, capsys):
     before = hashes_of(finished)
-    assert start(finished / "r", *STS, *flags, *dry) == 2
+    assert start(finished / "r", *STS, *flags) == 2
     error = capsys.readouterr().err
     assert f"r: written by another command ({said}); give another --run-dir" in error
     assert hashes_of(finished) == before
@@ -201,13 +198,6 @@ def test_variants_run_to_the_end(flags, start, tmp_path):
     assert tuned.stated_pooling == flags[1]
     for cell in cells_of(tmp_path / "r"):
         assert cell.metrics["pearson"] is None or -1 <= cell.metrics["pearson"] <= 1
-
-
-def test_a_few_pairs_without_hard_negatives_are_trained_on(start, tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("sent0,sent1\n" + 2 * "the cat,a cat\n")
-    argv = ["--pretrain", "sup", "--sup-data", str(path), "--task", "sts"]
-    assert start(tmp_path / "r", *argv) == 0
 
 
 def test_a_damaged_results_file_is_refused_not_overwritten(start, tmp_path, capsys):

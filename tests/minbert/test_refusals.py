@@ -182,7 +182,6 @@ OF_WEIGHTS = [
     ({WEIGHTS: cut_short}, "model.safetensors: not a readable weights file, truncated"),
     ({WEIGHTS: None}, "no weights; expected model.safetensors, model.safetensors.index.json"),
     ({WEIGHTS: None, PICKLE: pickle.dumps({"a": Attack()})}, "pytorch_model.bin: not a readable"),
-    ({WEIGHTS: None, PICKLE: b"garbage"}, "pytorch_model.bin: not a readable"),
     ({WEIGHTS: None, PICKLE: pickled({1: torch.zeros(2)})}, "bin: expected a dictionary of"),
     ({WEIGHTS: None, PICKLE: pickled({"a": "b"})}, "bin: expected a dictionary of tensors"),
     ({WEIGHTS: None, PICKLE: pickled({"a": torch.eye(3).to_sparse()})}, "tensor a is sparse"),
@@ -200,8 +199,6 @@ OF_WEIGHTS = [
     ({"config.json": None}, "config.json: no such file; a BERT checkpoint folder has one"),
     # What would compute wrongly ...
     (sizes(model_type=None), "config.json: model_type is None; supported are bert, roberta, xlm-"),
-    (sizes(model_type="distilbert"), "'distilbert'; supported are bert, roberta, xlm-roberta"),
-    (sizes(model_type=7), "model_type is 7; supported are"),
     (sizes(model_type="b" * 10**6), "config.json: model_type is"),
     (sizes(position_embedding_type="relative_key"), "'relative_key'; supported: absolute"),
     (sizes(hidden_act="tanh"), "hidden_act is 'tanh'; supported: gelu, gelu_new, relu, silu"),
@@ -209,7 +206,6 @@ OF_WEIGHTS = [
     (sizes(hidden_size=30), "hidden_size 30 is not a multiple of num_attention_heads 4"),
     (sizes(hidden_size="large"), "hidden_size is 'large'; expected an integer of at least 1"),
     (sizes(hidden_size=True), "hidden_size is True; expected an integer"),
-    (sizes(vocab_size=60.0), "vocab_size is 60.0; expected an integer"),
     (sizes(num_hidden_layers=0), "num_hidden_layers is 0; expected an integer of at least 1"),
     (sizes(layer_norm_eps=float("nan")), "layer_norm_eps is nan; expected a number of at least 0"),
     (sizes(hidden_dropout_prob=1.0), "hidden_dropout_prob is 1.0; expected less than 1"),
@@ -224,7 +220,6 @@ OF_WEIGHTS = [
     (sizes(vocab_size=2 * 10**9), f"tensor {WORDS} has shape ({PIECES}, 32), config.json asks"),
     (sizes(max_position_embeddings=10**9), "embeddings.position_embeddings.weight has shape"),
     (sizes(type_vocab_size=10**9), "embeddings.token_type_embeddings.weight has shape"),
-    (sizes(intermediate_size=10**9), "encoder.layer.0.intermediate.dense.weight has shape"),
     (sizes(num_hidden_layers=10**6), "the weights have 3 layers, config.json asks for 1000000"),
     # ... and what is no object.
     ({"config.json": b"null"}, "config.json: expected a JSON object, found NoneType"),
@@ -249,7 +244,6 @@ OF_TOKENIZERS = [
     # This makes the library's Rust side panic, which is no Exception.
     ({FAST: parts(without_the_special_tokens)}, "its post_processor does not say what '[CLS]' is"),
     ({FAST: parts(no_special_token)}, "tokenizer.json: not a usable tokenizer (its post_processor"),
-    ({FAST: b"[]"}, "tokenizer.json: not a usable tokenizer"),
     (
         {FAST: parts(lambda backend: backend["model"].update(unk_token="[unk]"))},
         "tokenizer.json: not a usable tokenizer (unk_token '[unk]' is not in its vocabulary)",
@@ -261,10 +255,6 @@ OF_TOKENIZERS = [
     ({"special_tokens_map.json": {"sep_token": "."}}, "sep_token is '.'"),
     (settings(additional_special_tokens=["[NEW]"]), "'[NEW]' is not in the vocabulary"),
     (old_settings(extra_special_tokens={"new": "[NEW]"}), "'[NEW]' is not in the vocabulary"),
-    *(
-        ({SETTINGS: {"tokenizer_class": name}}, f"tokenizer_class is '{name}', which is more than")
-        for name in ("BertJapaneseTokenizer", "KoBertTokenizer", "XLNetTokenizerFast")
-    ),
     (old_settings(tokenizer_class="XLMRobertaTokenizer"), "which is more than vocab.txt says"),
     (
         {FAST: None, SETTINGS: parts(lambda s: s.pop("tokenizer_class"))}
@@ -293,7 +283,6 @@ OF_TOKENIZERS = [
     (settings(model_max_length=True), "model_max_length is True; expected 3 or more"),
     (settings(strip_accents=[None] * 10**5), "strip_accents is [None"),
     (settings(do_lower_case="false"), "do_lower_case is 'false'; expected true or false"),
-    (settings(do_lower_case=None), "do_lower_case is None; expected true or false"),
     (settings(tokenize_chinese_chars=None), "tokenize_chinese_chars is None; expected true or"),
     ({FAST: None, "added_tokens.json": {"qux": 9999}}, "'qux' should have the id 9999, but is"),
     ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens: not a usable tokenizer"),
@@ -307,7 +296,6 @@ OF_TOKENIZERS = [
 OF_STEPS = [
     (dense(activation_function="torch.nn.SELU"), "'torch.nn.SELU'; supported are torch.nn's Ident"),
     (dense(activation_function="theirs.Tanh"), "activation_function is 'theirs.Tanh'; supported"),
-    (dense(activation_function=None), "activation_function is None; supported are"),
     (dense(in_features=16), "in_features is 16, but the step before it gives 32 dimensions"),
     (dense(out_features=0), "out_features is 0; expected a number of dimensions"),
     (dense(out_features="48"), "out_features is '48'; expected a number of dimensions"),
@@ -335,8 +323,6 @@ OF_STEPS = [
         {SENTENCE: {"max_seq_length": 2}},
         "sentence_bert_config.json: max_seq_length is 2; expected 3",
     ),
-    ({SENTENCE: {"max_seq_length": True}}, "max_seq_length is True; expected 3 or more"),
-    ({SENTENCE: {"max_seq_length": "9"}}, "max_seq_length is '9'; expected 3 or more"),
     (
         {SENTENCE: {"transformer_task": "fill-mask"}},
         "transformer_task is 'fill-mask'; only",
@@ -346,7 +332,7 @@ OF_STEPS = [
     ({SENTENCE: b"3"}, "sentence_bert_config.json: expected a JSON object"),
     *(
         ({MODULES: one_step_more(name)}, f"the step '{name}' is not supported; Dense and Normalize")
-        for name in ("LayerNorm", "WordWeights", "Pooling", "Transformer", "LSTM")
+        for name in ("LayerNorm", "Pooling", "Transformer")
     ),
     ({MODULES: one_step(type="theirs.Dense")}, "the step 'theirs.Dense' is not supported"),
     ({MODULES: parts(lambda steps: steps.pop(1))}, "the step 'Dense' is not supported without"),

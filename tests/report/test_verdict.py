@@ -220,10 +220,6 @@ CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detecti
     [
         ([place(TWO, BOTH, [AHEAD]), PARA_AHEAD], f"{BETTER} {CROSS_ON_PARA}"),
         (
-            [place(TWO, BOTH, [AHEAD]), place(TWO, BOTH, [AHEAD], task="para")],
-            "The bi-encoder is significantly better on STS and paraphrase detection.",
-        ),
-        (
             [place(TWO, BOTH, [EVEN]), PARA_AHEAD],
             f"{CROSS_ON_PARA} No significant difference on STS. Use the bi-encoder on STS: "
             f"{USE_BI}",
@@ -234,15 +230,6 @@ CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detecti
             "The bi-encoder is significantly better than the cross-encoder on STS. No significant "
             "difference on paraphrase detection. Use the bi-encoder on STS and paraphrase "
             f"detection: {USE_BI}",
-        ),
-        (
-            [
-                THREE_EVEN,
-                place(THREE, ALL, [AHEAD, versus(BI, LATE, 0.1, (0.1, 0.2), 0.01)], task="para"),
-            ],
-            "The bi-encoder is significantly better on paraphrase detection. The bi-encoder is "
-            "significantly better than the cross-encoder on STS. Use the bi-encoder on STS: "
-            f"{USE_BI}",
         ),
         (
             [place(THREE, ALL, BEATEN), place(TWO, BOTH, [EVEN], task="para")],
@@ -372,18 +359,7 @@ SIGNIFICANT = ' "Significant" means p < 0.05.'
             'examples. "Significant" means p < 0.05 after Holm correction. Each confidence '
             f"interval has the level at which Holm decided.{ONE_SEED}",
         ),
-        (
-            [place(THREE, ALL, [EVEN], split="dev", chosen_on="dev")],
-            "Based on 4,000 dev pairs. The best system of each type was selected on the same "
-            'examples. "Significant" means p < 0.05 after Holm correction. Each confidence '
-            f"interval has the level at which Holm decided.{ONE_SEED}",
-        ),
         ([place({"bi": BI}, [scored(BI, 0.5)])], f"Based on 4,000 test pairs.{ONE_SEED}"),
-        (
-            [place(TWO, SEEDS, [EVEN | {"seeds_share": 0.164}])],
-            f"Based on 4,000 test pairs.{SIGNIFICANT}{MEANS}; seeds account for 16% of the "
-            "variance of the main comparison.",
-        ),
         (
             [
                 place({"bi": BI}, [scored(BI, 0.5)], task="sst"),

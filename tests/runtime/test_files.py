@@ -320,18 +320,6 @@ def test_what_cannot_be_read_comes_with_a_remedy(tmp_path):
     assert said.endswith("make it again, or remove .gz from its name if it is not compressed")
 
 
-def test_json_that_may_not_be_read_is_refused_with_a_remedy(tmp_path, monkeypatch):
-    path = tmp_path / "a.json"
-    path.write_text("{}")
-
-    def refuse(*_, **__):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(UserError, match=r"cannot be read .*; allow reading it"):
-        read_json(path)
-
-
 def test_a_full_disk_inside_a_new_folder_names_the_folder_that_was_asked_for(tmp_path):
     def full() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

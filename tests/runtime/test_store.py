@@ -186,8 +186,11 @@ def test_a_file_where_the_root_should_be_is_one_line(tmp_path):
     assert (tmp_path / "root").read_text() == "mine"
 
 
-def both_kinds(root: Path) -> list:
-    """Return what two processes see of results that one makes, that both make, and nested ones."""
+def both_kinds(root: Path, changed: Path) -> list:
+    """Return what two processes see of results that one makes, that both make, and nested ones.
+
+    The last is the refusal of a changed one.
+    """
     made = []
 
     def alone(work):
@@ -205,28 +208,19 @@ def both_kinds(root: Path) -> list:
     paths = [kept("trial", {"a": 1}, alone, root) for _ in range(2)]
     paths += [kept("trial", {"a": 2}, jointly, root, together=True) for _ in range(2)]
     barrier()
-    return [made, [(path.name, (path / "file").read_text()) for path in paths]]
+    with pytest.raises(KeptError) as refusal:
+        keep(changed)
+    files = [(path.name, (path / "file").read_text()) for path in paths]
+    return [made, files, str(refusal.value)]
 
 
-def test_two_processes_share_results_that_one_or_both_make(tmp_path):
+def test_two_processes_share_results_that_one_or_both_make_and_refuse_alike(tmp_path):
+    change(keep(tmp_path / "changed"))
     out = tmp_path / "out"
     out.mkdir()
-    (first, paths), (second, same_paths) = on_two_ranks(both_kinds, out, tmp_path / "root")
-    assert first == ["alone", "jointly"] and second == ["jointly"] and paths == same_paths
+    (first, *files), (second, *same_files) = on_two_ranks(
+        both_kinds, out, tmp_path / "root", tmp_path / "changed"
+    )
+    assert first == ["alone", "jointly"] and second == ["jointly"] and files == same_files
+    assert "file.txt has changed" in files[1]
     assert len(list((tmp_path / "root").iterdir())) == 4
-
-
-def refused(root: Path) -> str:
-    try:
-        keep(root)
-    except KeptError as error:
-        return str(error)
-    return "not refused"
-
-
-def test_two_processes_refuse_alike(tmp_path):
-    change(keep(tmp_path / "root"))
-    out = tmp_path / "out"
-    out.mkdir()
-    first, second = on_two_ranks(refused, out, tmp_path / "root")
-    assert first == second and "file.txt has changed" in first

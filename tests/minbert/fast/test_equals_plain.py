@@ -3,13 +3,11 @@
 import copy
 import math
 import pickle
-import re
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +36,6 @@ from minbert.mlm import states_at
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
 
-ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 # As close as rounding allows, with outputs of size 1.
@@ -413,9 +410,3 @@ def test_a_copied_or_pickled_fast_model_is_fast_and_shares_nothing(twin_of, plai
         for parameter in twin.parameters():
             parameter.add_(1)
     assert torch.equal(plain.packed(batch).last_hidden_state, expected)
-
-
-@pytest.mark.parametrize("module", ["model", "attention", "mlm", "packing"])
-def test_the_plain_form_imports_nothing_of_the_fast_one(module):
-    code = (ROOT / "minbert" / f"{module}.py").read_text("utf-8")
-    assert not re.search(r"^\s*(from|import) minbert\.fast", code, re.MULTILINE)

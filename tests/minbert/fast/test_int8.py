@@ -200,16 +200,9 @@ def test_weights_of_seven_and_eight_bits_have_other_fingerprints(encoder):
 
 
 @needs_int8
-def test_one_line_says_which_way_is_taken(tiny_checkpoint, caplog):
-    SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="int8")
-    (line,) = caplog.messages
-    assert line == f"precision int8: {int8.WAYS[LARGEST]}"
-
-
-@needs_int8
 @pytest.mark.parametrize("name", ["mini", "mini-sts"])
 def test_scores_of_the_shipped_encoders_stay(name, bundled_data):
-    pairs = read_task(bundled_data, "sts").dev[:200]
+    pairs = read_task(bundled_data, "sts").dev[:100]
     exact, found = (
         sts_metrics(SentenceEncoder.from_pretrained(name, None, "cpu", precision).encode, pairs)
         for precision in ("float32", "int8")

@@ -151,41 +151,6 @@ def test_an_interruption_while_batches_are_handed_out_leaves_none_behind(threads
     assert torch.get_num_threads() == 2
 
 
-def test_nothing_is_encoded_after_results_cannot_be_written(tiny_checkpoint, threads):
-    from minbert.encoder import SentenceEncoder
-
-    class Full(np.ndarray):
-        def __setitem__(self, *_):
-            raise OSError("disk full")
-
-    threads(2)
-    encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu")
-    rows = encoder.tokenize(toy_sentences(300))
-    begun = []
-
-    def embed(batch):
-        begun.append(batch)
-        time.sleep(0.02)
-        return encoder.embed(batch)
-
-    into = np.empty((300, encoder.embedding_size), np.float32).view(Full)
-    with pytest.raises(OSError, match="disk full") as kept:  # with its frames, as a debugger does
-        encoder.embed_all(rows, into, embed, batch_tokens=50)
-    count = len(begun)
-    time.sleep(0.1)
-    assert len(begun) == count
-    assert kept.value.__traceback__ is not None
-
-
-def test_pools_are_of_the_cores_and_not_of_the_batches(threads):
-    threads(4)
-    side_by_side._kept_threads.cache_clear()
-    for number in (2, 3, 4, 7):
-        batches = [np.array([row % 4]) for row in range(number)]
-        list(embed_batches(sequences(), batches, lambda _: torch.ones(1, 5), 4))
-    assert side_by_side._kept_threads.cache_info().currsize == 1
-
-
 def test_a_call_that_waits_for_another_one_has_all_cores_afterwards(tiny_checkpoint, threads):
     from concurrent.futures import ThreadPoolExecutor
 
