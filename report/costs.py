@@ -371,15 +371,15 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
         by_task.setdefault(cell["task"], []).append(cell["cost"])
     lines = []
     for task, of_task in by_task.items():
-        lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(task, of_task)]
+        lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(of_task)]
         if task in costs["break_even"]:
             lines.append(cheaper(costs["break_even"][task]))
         lines.append("")
     return lines[:-1]
 
 
-def _table(task: str, costs: Sequence[Cost]) -> list[str]:
-    item = "pair" if TASKS[task].is_pair else "text"
+def _table(costs: Sequence[Cost]) -> list[str]:
+    item = "pair" if any(map(search_seconds, costs)) else "text"  # single texts have no search
     rows = [
         ["", *(READERS[cost["encoder"]] for cost in costs)],
         [f"one {item}", *(in_words(cost["milliseconds"] / 1000) for cost in costs)],
