@@ -52,24 +52,33 @@ class Stage:
     """An encoder, and the trainings on it."""
 
     pretrain: str  # the contrastive objective; `none` for the encoder as it was loaded
+    model: str  # the backbone's short name in a run of several, else ""
     seed: int  # of the objective and of the heads
     config: SimCSEConfig | None  # of the objective; None for `none`
     trainings: tuple[Training, ...]
     baseline: bool = False  # whether it only serves to measure the effect of the other stages
 
+    @property
+    def name(self) -> str:
+        """Return the name of its encoder, without the seed: `sup`, or `mini+sup`."""
+        return self.trainings[0].heads[0].cell.stage
+
 
 def grid(settings: Settings) -> list[Stage]:
-    """Return the stages of a run in their order: seed by seed, the baseline first."""
+    """Return the stages of a run in their order: encoder by encoder, the baseline first."""
     stages = []
     for seed in settings.all_seeds:
-        if tasks := baseline(settings):
-            heads = [_head(settings, "none", task, "bi", "frozen", seed) for task in tasks]
-            trainings = tuple(Training((head,)) for head in heads)
-            stages.append(Stage("none", seed, None, trainings, baseline=True))
-        for pretrain in settings.pretrain:
-            config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
-            trainings = tuple(_trainings(settings, pretrain, seed))
-            stages.append(Stage(pretrain, seed, config, trainings))
+        for model in settings.models:
+            if tasks := baseline(settings):
+                heads = [
+                    _head(settings, model, "none", task, "bi", "frozen", seed) for task in tasks
+                ]
+                trainings = tuple(Training((head,)) for head in heads)
+                stages.append(Stage("none", model, seed, None, trainings, baseline=True))
+            for pretrain in settings.pretrain:
+                config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
+                trainings = tuple(_trainings(settings, model, pretrain, seed))
+                stages.append(Stage(pretrain, model, seed, config, trainings))
     return stages
 
 
@@ -93,7 +102,7 @@ def baseline(settings: Settings) -> list[str]:
     return [task for task, reader in pairings(settings) if reader == "bi"]
 
 
-def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
+def _trainings(settings: Settings, model: str, pretrain: str, seed: int) -> list[Training]:
     """Return the trainings on one encoder."""
     trainings = []
     for tune in settings.tune:
@@ -102,7 +111,7 @@ def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
                 for reader in settings.encoder:
                     # Single texts too, since these encoders differ.
                     heads = [
-                        _head(settings, pretrain, task, reader, joint.name, seed)
+                        _head(settings, model, pretrain, task, reader, joint.name, seed)
                         for task in settings.in_order
                     ]
                     trainings.append(Training(tuple(heads), joint))
@@ -111,7 +120,7 @@ def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
             if tune == "none" and not _fits_published(task, reader, pretrain):
                 continue
             for rows in settings.train_rows:
-                head = _head(settings, pretrain, task, reader, tune, seed, rows)
+                head = _head(settings, model, pretrain, task, reader, tune, seed, rows)
                 trainings.append(Training((head,)))
     return trainings
 
@@ -123,6 +132,7 @@ def _fits_published(task: str, reader: str, pretrain: str) -> bool:
 
 def _head(
     settings: Settings,
+    model: str,
     pretrain: str,
     task: str,
     reader: str,
@@ -138,7 +148,8 @@ def _head(
         encoder=reader,
         tune=tune,
         features="cls" if tune == "none" else settings.features,
-        backbone=settings.backbone,
+        backbone=settings.models[model],
+        model=model,
         data=", ".join(settings.pairs) or settings.data,
         seed=seed,
         train_rows=train_rows or most,
