@@ -67,10 +67,11 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     if settings.dry_run:
         # They raise the errors that the run would raise.
         open_folder(settings)
-        open_backbone(inputs)
+        for model in settings.models:
+            open_backbone(inputs, model)
         return []
 
-    # The encoder and the training texts are opened once, here, and passed on.
+    # The encoders and the training texts are opened once, here, and passed on.
     opened = open_run(inputs)
     cells: list[Cell] = []
     with opened.alone() as folder:
@@ -97,10 +98,10 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     from minbert.pooling import choose_pooling
     from simcse.stage import read_notes, tuned_backbone
 
-    settings, folder, untuned = opened.settings, opened.folder, opened.backbone
+    settings, folder, untuned = opened.settings, opened.folder, opened.untuned[stage.model]
     selection = opened.inputs.selection
     if stage.config is None:
-        folder.link("backbones/none", untuned.folder)
+        folder.link(f"backbones/{stage.name}", untuned.folder)
         encoder = copy.copy(untuned.encoder)  # the same weights with the user's pooling
         encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
@@ -111,12 +112,12 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
         return pair_geometry(encoder.encode_quietly, selection)
 
-    pretrain, name = stage.pretrain, f"{stage.pretrain}-{stage.seed}"
-    say(f"tuning    {pretrain}, seed {stage.seed}")
+    name = f"{stage.name}-{stage.seed}"
+    say(f"tuning    {stage.name}, seed {stage.seed}")
     path = tuned_backbone(
-        opened.objectives[pretrain],
+        opened.objectives[stage.pretrain],
         untuned,
-        opened.texts[pretrain],
+        opened.texts[stage.name],
         stage.config,
         opened.backbones,
         dev_score=dev_score if selection else None,

@@ -11,7 +11,7 @@ MODULES = {
     "make": "assignment.make",
     "check": "assignment.check",
     "grade": "assignment.grade",
-    "validate": "assignment.submission.validate",
+    "validate": "assignment.submission.reader",
     "score": "assignment.submission.score",
 }
 

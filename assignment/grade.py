@@ -163,7 +163,7 @@ def _fault_of(solution: Mark, suite: Suite) -> str:
 def open_gold(folder: Path) -> tuple[Gold, tuple[str, ...]]:
     """Return the rows of test files in a folder, and the tasks of which it has labels."""
     gold = Gold(folder)
-    tasks = tuple(task for task in CS224N if gold.labels(task, SPLIT) is not None)
+    tasks = tuple(task for task in CS224N if gold.expected(task, SPLIT).labels is not None)
     if not tasks:
         raise DataError(
             f"{folder}: no labels of a {SPLIT} file; give the folder "

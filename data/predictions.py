@@ -2,12 +2,16 @@
 
 The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`. Later versions and
 students' scripts use only commas or only tabs, and the correct spelling of the header.
+
+`row_faults` and `id_faults` yield the faults of a file in order. `read_predictions` raises the
+first one; `python -m assignment validate` prints them.
 """
 
 import logging
+import math
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +24,9 @@ logger = logging.getLogger("data")
 TABS = re.compile(r"\t+")
 QUOTED = re.compile(r'^"([^"]*)"$')
 ALSO_CALLED = {"predicted_similarity": "predicted_similiary"}  # the handout's spelling: the code's
+GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens of "yes" and "no", for pairs of questions
+
+Values = dict[str, tuple[int, float]]  # id -> line and value
 
 
 @dataclass(frozen=True)
@@ -35,20 +42,10 @@ class Predictions:
 
         The ids must be those of the examples, all of them and no others.
         """
-        wanted = {example.id for example in examples}
-        for id, (line, _) in self.values.items():
-            if id not in wanted:
-                raise DataError(
-                    f"{self.path}:{line}: id {id!r} is not in {gold}; predict the rows of that file"
-                )
-        missing = [example.id for example in examples if example.id not in self.values]
-        if missing:
-            last = max(line for line, _ in self.values.values())
-            raise DataError(
-                f"{self.path}:{last}: ends without {len(missing):,} of the {len(examples):,} ids "
-                f"of {gold} (the first: {missing[0]!r}); predict every row"
-            )
-        return [self.values[example.id][1] for example in examples]
+        ids = [example.id for example in examples]
+        for fault in id_faults(self.path, self.values, ids, gold):
+            raise DataError(fault)
+        return [self.values[id][1] for id in ids]
 
 
 def read_predictions(path: PathLike) -> Predictions:
@@ -58,13 +55,9 @@ def read_predictions(path: PathLike) -> Predictions:
     """
     rows = prediction_fields(numbered_lines(path))
     task = predicted_task(path, *next(rows, (1, [])))
-    values: dict[str, tuple[int, float]] = {}
-    for line, fields in rows:
-        id, text = id_and_answer(f"{path}:{line}", fields)
-        value = predicted_value(f"{path}:{line}", text, task)
-        if id in values:
-            raise DataError(f"{path}:{line}: id {id!r} is on line {values[id][0]} too; delete one")
-        values[id] = line, value
+    values: Values = {}
+    for fault in row_faults(path, rows, task, values):
+        raise DataError(fault)
     if not values:
         raise DataError(f"{path}: has a header but no rows; expected at least one prediction")
     if note := off_scale([value for _, value in values.values()], task):
@@ -96,23 +89,71 @@ def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
         if ALSO_CALLED.get(name, name) == task.prediction_header.lower():
             return task
     known = ", ".join(task.prediction_header for task in COURSE.values())
-    hint = ""
-    if len(header) == 1 and ";" in header[0]:
-        hint = "; write commas instead of semicolons, and decimal points"
-    elif len(header) > 2 and header[0] in ("", "Unnamed: 0"):
-        hint = "; leave out the first column, row numbers (pandas: to_csv(..., index=False))"
     raise DataError(
-        f"{path}:{line}: not a header of predictions; expected id and one of {known}{hint}"
+        f"{path}:{line}: not a header of predictions, expected two columns, id and one of {known}; "
+        "separate them with a comma or a tab"
     )
 
 
-def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
-    """Return a row's id, in lower case, and its answer as it is spelled."""
-    if len(fields) != 2:
-        raise DataError(f"{where}: {len(fields)} fields, expected an id and a prediction")
-    if "\t" in fields[0]:
-        raise DataError(f"{where}: has a tab and a comma; write numbers with a decimal point")
-    return fields[0].lower(), fields[1]
+def row_faults(
+    path: PathLike,
+    rows: Iterable[tuple[int, list[str]]],
+    task: Task,
+    values: Values,
+    may_be_empty: bool = False,
+) -> Iterator[str]:
+    """Read the rows below a header into `values`, and yield the faults in their order.
+
+    An empty value, if allowed, is NaN. So is a faulty value, whose row is not missing.
+    """
+    for line, fields in rows:
+        where = f"{path}:{line}"
+        # A decimal comma after a tab leaves the tab in the first field.
+        if len(fields) != 2 or "\t" in fields[0]:
+            found = f"{len(fields)} fields" if len(fields) != 2 else "a tab and a comma"
+            yield f"{where}: {found}, expected an id and a prediction; correct the row"
+            continue
+        id, text = fields[0].lower(), fields[1]
+        if id in values:
+            yield f"{where}: id {id[:40]!r} is on line {values[id][0]} too; delete one"
+            continue
+        value = predicted_value(text, task)
+        values[id] = line, math.nan if value is None else value
+        if value is None and (text or not may_be_empty):
+            expected = (
+                "a number" if task.label_kind == "score" else f"a class from 0 to {task.largest}"
+            )
+            yield f"{where}: prediction is {text[:40]!r}, expected {expected}; correct it"
+
+
+def predicted_value(text: str, task: Task) -> float | None:
+    """Return an answer as a number, None if it is not one of the task."""
+    # No token is a class, so nothing is mistaken for another answer.
+    value = number(GPT2_ANSWERS.get(text, text) if task.name == "para" else text)
+    is_right = task.label_kind == "score" or value in range(task.num_classes)
+    return value if is_right else None
+
+
+def id_faults(
+    path: PathLike,
+    values: Mapping[str, tuple[int, float]],
+    ids: Collection[str],
+    gold: PathLike,
+    optional: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield a fault for each id that is not in `gold`, and one for all ids that are missing."""
+    wanted = {*ids, *optional}
+    last = 1
+    for id, (line, _) in values.items():
+        last = line
+        if id not in wanted:
+            yield f"{path}:{line}: id {id[:40]!r} is not in {gold}; predict the rows of that file"
+    missing = [id for id in ids if id not in values]
+    if missing:
+        yield (
+            f"{path}:{last}: ends without {len(missing):,} of the {len(ids):,} ids of {gold} "
+            f"(the first: {missing[0]!r}); predict every row"
+        )
 
 
 def off_scale(values: Sequence[float], task: Task) -> str:
@@ -125,12 +166,3 @@ def off_scale(values: Sequence[float], task: Task) -> str:
         return ""
     count = f"{outside:,} of {len(values):,} similarities are not from 0 to {task.largest}"
     return f"{count}; Pearson's r takes any scale"
-
-
-def predicted_value(where: str, text: str, task: Task) -> float:
-    """Return an answer as a number."""
-    value = number(text)
-    if value is None or (task.label_kind != "score" and value not in range(task.num_classes)):
-        expected = "a number" if task.label_kind == "score" else f"a class from 0 to {task.largest}"
-        raise DataError(f"{where}: prediction is {text[:40]!r}, expected {expected}")
-    return value

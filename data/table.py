@@ -396,7 +396,8 @@ def _table(
             places |= {name: at for name, at in others.items() if at not in places.values()}
     _refuse_twice(where, header if is_header else (), places)
     if any(column.required and column.name not in places for column in columns):
-        raise _unknown(where, header, mark, columns, places, doubts, flag)
+        sample = [] if mark == JSON else [split_header(text, mark) for _, text in sampled.filled]
+        raise _unknown(where, header, sample, columns, places, doubts, flag)
     rows = sampled.every()
     if is_header and mark != JSON:
         rows = dropwhile(lambda line: line[0] <= number, rows)
@@ -477,7 +478,7 @@ def _numbered(
 def _unknown(
     where: str,
     header: Sequence[str],
-    mark: str,
+    sample: Sequence[Sequence[str]],  # [] for JSON lines
     columns: Sequence[Column],
     places: dict[str, int],
     doubts: Sequence[str],
@@ -496,13 +497,16 @@ def _unknown(
             f"{where}: {fault}; give the columns these names in the first line: "
             f"{_names([column.name for column in needed])}"
         )
-    # Without ids, texts come first and a label last.
-    usable = [at for at, name in enumerate(header) if plain(name) not in map(plain, ("", *ID))]
-    count = min(len(needed), len(usable))
-    chosen = usable[: count - 1] + usable[-1:] if needed[-1].kind == "label" else usable[:count]
+    # An example to change: columns with several words in a field as texts, the last other as label.
+    at_all = [at for at, name in enumerate(header) if plain(name) not in map(plain, ("", *ID))]
+    wordy = [at for at in at_all if any(" " in row[at] for row in sample[1:] if at < len(row))]
+    count = sum(column.kind != "label" for column in needed)
+    texts = (wordy if len(wordy) >= count else at_all)[:count]
+    others = [at for at in at_all if at not in texts and at not in wordy] or at_all[-1:]
+    chosen = texts + others[-1:] if count < len(needed) else texts
     by_name = shlex.join(header[at] for at in chosen)
     by_number = " ".join(str(at + 1) for at in chosen)
-    if mark == JSON:
+    if not sample:
         remedy = f"name the columns: {flag} {by_name}"
     elif any(len(header[at]) > LONGEST_NAME for at in chosen):
         remedy = f"without a header, number the columns: {flag} {by_number}"

@@ -165,8 +165,8 @@ def write_training(
                 ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
                 folder.write_predictions(name, result.head_task.record, split, ids, predictions)
             key = work.key if training.joint is None else digest([work.key, task])[:16]
-            path, pretrain = folder.head_path(name), result.cell.pretrain
-            save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
+            path, stage = folder.head_path(name), result.cell.stage
+            save_head(result.fitted.head, path, result.head_task, key=key, stage=stage)
             cells += scored(opened, result, tuned, key, folder)
         folder.write_results(cells)
         if not training.frozen:
@@ -197,7 +197,7 @@ def scored(
 
     chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
     # Thresholds are also chosen on labelled examples.
-    seen = opened.seen_by(head.pretrain, [*train, *held_out])
+    seen = opened.seen_by(head.stage, [*train, *held_out])
     soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
     cells = []
     for split, predictions in fitted.predictions.items():

@@ -53,27 +53,36 @@ class Stage:
     """An encoder, and the trainings on it."""
 
     pretrain: str  # the contrastive objective; `none` for the encoder as it was loaded
+    model: str  # the backbone's short name in a run of several, else ""
     seed: int  # of the objective and of the heads
     config: SimCSEConfig | None  # of the objective; None for `none`
     trainings: tuple[Training, ...]
     baseline: bool = False  # whether it only serves to measure the effect of the other stages
 
+    @property
+    def name(self) -> str:
+        """Return the name of its encoder, without the seed: `sup`, or `mini+sup`."""
+        return self.trainings[0].heads[0].cell.stage
+
 
 def grid(settings: Settings, records: Mapping[str, Task] = TASKS) -> list[Stage]:
-    """Return the stages of a run in their order: seed by seed, the baseline first.
+    """Return the stages of a run in their order: encoder by encoder, the baseline first.
 
     `records` has the tasks' records, one of which may be that of the user's table.
     """
     stages = []
     for seed in settings.all_seeds:
-        if tasks := baseline(settings, records):
-            heads = [_head(settings, "none", task, "bi", "frozen", seed) for task in tasks]
-            trainings = tuple(Training((head,)) for head in heads)
-            stages.append(Stage("none", seed, None, trainings, baseline=True))
-        for pretrain in settings.pretrain:
-            config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
-            trainings = tuple(_trainings(settings, records, pretrain, seed))
-            stages.append(Stage(pretrain, seed, config, trainings))
+        for model in settings.models:
+            if tasks := baseline(settings, records):
+                heads = [
+                    _head(settings, model, "none", task, "bi", "frozen", seed) for task in tasks
+                ]
+                trainings = tuple(Training((head,)) for head in heads)
+                stages.append(Stage("none", model, seed, None, trainings, baseline=True))
+            for pretrain in settings.pretrain:
+                config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
+                trainings = tuple(_trainings(settings, records, model, pretrain, seed))
+                stages.append(Stage(pretrain, model, seed, config, trainings))
     return stages
 
 
@@ -98,7 +107,7 @@ def baseline(settings: Settings, records: Mapping[str, Task] = TASKS) -> list[st
 
 
 def _trainings(
-    settings: Settings, records: Mapping[str, Task], pretrain: str, seed: int
+    settings: Settings, records: Mapping[str, Task], model: str, pretrain: str, seed: int
 ) -> list[Training]:
     """Return the trainings on one encoder."""
     trainings = []
@@ -108,7 +117,7 @@ def _trainings(
                 for reader in settings.encoder:
                     # Single texts too, since these encoders differ.
                     heads = [
-                        _head(settings, pretrain, task, reader, joint.name, seed)
+                        _head(settings, model, pretrain, task, reader, joint.name, seed)
                         for task in settings.in_order
                     ]
                     trainings.append(Training(tuple(heads), joint))
@@ -117,7 +126,7 @@ def _trainings(
             if tune == "none" and not _fits_published(records[task], reader, pretrain):
                 continue
             for rows in settings.train_rows:
-                head = _head(settings, pretrain, task, reader, tune, seed, rows)
+                head = _head(settings, model, pretrain, task, reader, tune, seed, rows)
                 trainings.append(Training((head,)))
     return trainings
 
@@ -129,6 +138,7 @@ def _fits_published(task: Task, reader: str, pretrain: str) -> bool:
 
 def _head(
     settings: Settings,
+    model: str,
     pretrain: str,
     task: str,
     reader: str,
@@ -144,7 +154,8 @@ def _head(
         encoder=reader,
         tune=tune,
         features="cls" if tune == "none" else settings.features,
-        backbone=settings.backbone,
+        backbone=settings.models[model],
+        model=model,
         data=", ".join(settings.pairs) or settings.data,
         seed=seed,
         train_rows=train_rows or most,

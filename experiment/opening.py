@@ -58,7 +58,7 @@ class Inputs:
     device: torch.device
     dtype: torch.dtype  # of the encoder's products
     data_folder: Path  # of the tasks' files
-    checkpoint: CheckpointFolder  # the backbone's
+    checkpoints: dict[str, CheckpointFolder]  # of the backbones, by their short names
     teacher_folder: Path | None  # the encoder to distil from
     splits: dict[str, Splits]  # by task
     files: dict[str, Path]  # training file by contrastive objective
@@ -71,11 +71,6 @@ class Inputs:
         return self.splits[name].task or TASKS[name]
 
     @property
-    def published_labels(self) -> int | None:
-        """Return the number of labels of the backbone's published head, None if it has none."""
-        return stated_labels(self.checkpoint)
-
-    @property
     def simcse_configs(self) -> dict[str, SimCSEConfig]:
         """Return the settings of each contrastive objective, with the first seed."""
         seed = self.stages[0].seed
@@ -84,6 +79,10 @@ class Inputs:
             for stage in self.stages
             if stage.config is not None and stage.seed == seed
         }
+
+    def of_model(self, model: str) -> list[Stage]:
+        """Return the stages of a backbone."""
+        return [stage for stage in self.stages if stage.model == model]
 
 
 def find_inputs(settings: Settings) -> Inputs:
@@ -106,7 +105,9 @@ def find_inputs(settings: Settings) -> Inputs:
     on_train: list[str] = []
     with main_first():  # missing files are downloaded once
         folder = data_folder(settings.data)
-        checkpoint = CheckpointFolder.find(settings.backbone)
+        checkpoints = {
+            model: CheckpointFolder.find(name) for model, name in settings.models.items()
+        }
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     for name, (named, flag) in settings.training_files().items():
         source = UNOPENED[name].source
@@ -136,7 +137,7 @@ def find_inputs(settings: Settings) -> Inputs:
         device,
         dtype,
         folder,
-        checkpoint,
+        checkpoints,
         teacher_folder,
         splits,
         files,
@@ -155,34 +156,38 @@ def check_training(inputs: Inputs) -> None:
     configs = inputs.simcse_configs
     if not configs:
         return
-    tokenizer = BertTokenizer.from_pretrained(inputs.checkpoint)
-    for config in configs.values():
-        check_settings(inputs.checkpoint.bert_config, config)
-    for name, path in inputs.files.items():
-        check_first(UNOPENED[name], path, tokenizer, configs[name])
-    for name in inputs.on_train:
-        in_memory = replace(UNOPENED[name], read=lambda path: iter(texts_of_train(inputs)))
-        if configs[name].positive == "same":  # others are drawn from a file
-            check_first(in_memory, inputs.data_folder, tokenizer, configs[name])
+    for checkpoint in inputs.checkpoints.values():
+        tokenizer = BertTokenizer.from_pretrained(checkpoint)
+        for config in configs.values():
+            check_settings(checkpoint.bert_config, config)
+        for name, path in inputs.files.items():
+            check_first(UNOPENED[name], path, tokenizer, configs[name])
+        for name in inputs.on_train:
+            in_memory = replace(UNOPENED[name], read=lambda path: iter(texts_of_train(inputs)))
+            if configs[name].positive == "same":  # others are drawn from a file
+                check_first(in_memory, inputs.data_folder, tokenizer, configs[name])
 
 
 def check_published(inputs: Inputs) -> None:
     """Raise CheckpointError if no published head fits a task, UserError if no reader uses it."""
-    labels, name = inputs.published_labels, inputs.settings.backbone
-    if labels is None:
-        raise CheckpointError(
-            f"--tune none: {name} has no classification head; give a published cross-encoder"
-        )
-    for task in map(inputs.record, inputs.splits):
-        fitting = fitting_labels(task)
-        if labels not in fitting:
-            wanted = " or ".join(map(str, fitting))
+    for model, name in inputs.settings.models.items():
+        labels = stated_labels(inputs.checkpoints[model])
+        if labels is None:
             raise CheckpointError(
-                f"--tune none: the head of {name} has {labels} labels, {task.name} needs {wanted}; "
-                "--tune full trains a fresh one"
+                f"--tune none: {name} has no classification head; give a published cross-encoder"
             )
-        if task.is_pair and "cross" not in inputs.settings.encoder:
-            raise UserError("--tune none: a published head reads joined pairs; use --encoder cross")
+        for task in map(inputs.record, inputs.splits):
+            fitting = fitting_labels(task)
+            if labels not in fitting:
+                wanted = " or ".join(map(str, fitting))
+                raise CheckpointError(
+                    f"--tune none: the head of {name} has {labels} labels, {task.name} needs "
+                    f"{wanted}; --tune full trains a fresh one"
+                )
+            if task.is_pair and "cross" not in inputs.settings.encoder:
+                raise UserError(
+                    "--tune none: a published head reads joined pairs; use --encoder cross"
+                )
 
 
 def open_folder(settings: Settings) -> RunFolder:
@@ -209,14 +214,14 @@ def open_folder(settings: Settings) -> RunFolder:
 
 @dataclass(frozen=True)
 class Run:
-    """A run with everything it reads opened: the encoder, the training texts, its folder."""
+    """A run with everything it reads opened: the encoders, the training texts, its folder."""
 
     inputs: Inputs
     folder: RunFolder
-    backbone: Backbone  # the encoder before any tuning
+    untuned: dict[str, Backbone]  # the encoders before any tuning, by their short names
     objectives: dict[str, Objective]  # by name
-    texts: dict[str, TrainingTexts]  # by contrastive objective
-    seen: dict[str, Seen] = field(repr=False)  # by contrastive stage: its texts, for the leak audit
+    texts: dict[str, TrainingTexts]  # by the name of a tuned stage
+    seen: dict[str, Seen] = field(repr=False)  # by the name of a stage: its texts, for the audit
 
     @property
     def settings(self) -> Settings:
@@ -236,15 +241,17 @@ class Run:
     @cached_property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
-        digests = {name: texts.digests[name] for name, texts in self.texts.items()}
+        digests: dict[str, str] = {}
+        for name, texts in self.texts.items():
+            digests |= {n: d for n, d in texts.digests.items() if n == name.rpartition("+")[2]}
         digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
         for task, splits in self.inputs.splits.items():
             digests[task] = splits.digest
         return digests
 
-    def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
-        """Return every text and pair read in training a head and its backbone."""
-        seen = copy.deepcopy(self.seen[pretrain])
+    def seen_by(self, stage: str, trained_on: list[Example]) -> Seen:
+        """Return every text and pair read in training a head and the encoder of a stage."""
+        seen = copy.deepcopy(self.seen[stage])
         seen.add_examples(trained_on)
         return seen
 
@@ -270,35 +277,36 @@ class Tuned:
     fingerprint: str
 
 
-def open_backbone(inputs: Inputs) -> SentenceEncoder:
-    """Load the encoder before any tuning.
+def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:
+    """Load an encoder before any tuning.
 
     Raises:
         CheckpointError: it cannot be used, or not with these settings.
         UserError: a published head reads the encoder with another pooling.
     """
-    settings = inputs.settings
-    if inputs.checkpoint.has(ISBERT):
+    settings, checkpoint = inputs.settings, inputs.checkpoints[model]
+    if checkpoint.has(ISBERT):
         raise CheckpointError(
-            f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
+            f"{checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
             "which --backbone would drop; measure it with python -m evaluation"
         )
     # A pooling set by the user replaces the checkpoint's, even if that is not supported.
     # SimCSE's [CLS] adds a pooler, so the checkpoint need not have one.
     encoder = SentenceEncoder.from_pretrained(
-        inputs.checkpoint,
+        checkpoint,
         settings.pooling,
         settings.device,
         settings.precision,
         tuning=True,
     )
-    untuned = [stage for stage in inputs.stages if stage.config is None]
+    stages = inputs.of_model(model)
+    untuned = [stage for stage in stages if stage.config is None]
     if settings.pooling and untuned:
         with _hint("--no-baseline" if untuned[0].baseline else ""):
             copy.copy(encoder).pool_by(settings.pooling)  # raises if the pooler is missing
-    if encoder.prompts.default and len(untuned) < len(inputs.stages):
+    if encoder.prompts.default and len(untuned) < len(stages):
         raise CheckpointError(
-            f"{inputs.checkpoint}: puts {encoder.prompts.default!r:.60} before every text, and "
+            f"{checkpoint}: puts {encoder.prompts.default!r:.60} before every text, and "
             "contrastive training reads texts without it; set default_prompt_name to null, or try "
             "--pretrain none"
         )
@@ -313,7 +321,7 @@ def open_backbone(inputs: Inputs) -> SentenceEncoder:
 
 
 def open_run(inputs: Inputs) -> Run:
-    """Load the backbone and read the training texts, so that errors in them show now.
+    """Load the backbones and read the training texts, so that errors in them show now.
 
     A folder that must not be written to is refused before anything large is read.
 
@@ -323,7 +331,10 @@ def open_run(inputs: Inputs) -> Run:
     """
     settings = inputs.settings
     folder = open_folder(settings)
-    backbone = Backbone(inputs.checkpoint.path, open_backbone(inputs))
+    untuned = {
+        model: Backbone(checkpoint.path, open_backbone(inputs, model))
+        for model, checkpoint in inputs.checkpoints.items()
+    }
     objectives = dict(ALL_OBJECTIVES)
     if inputs.teacher_folder:
         teacher = Teacher(
@@ -333,25 +344,27 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    known = Seen()  # what the checkpoint itself was trained on or selected by, as far as it says
-    note_stages(inputs.checkpoint.path, known)
-    seen = {stage.pretrain: copy.deepcopy(known) for stage in inputs.stages}
-    texts = {}
     files = dict(inputs.files)
     for name in inputs.on_train:
         files[name] = _texts_of_train(inputs, folder.path.parent / "cache")
-    for name, path in files.items():
-        # Read once: its token ids for training, its texts for the audit.
-        texts[name] = read_texts(
-            objectives[name],
-            path,
-            backbone,
-            inputs.simcse_configs[name],
-            inputs.selection,
-            inputs.data_folder,
-            seen[name],
-        )
-    return Run(inputs, folder, backbone, objectives, texts, seen)
+    seen, texts = {}, {}
+    for model, backbone in untuned.items():
+        known = Seen()  # what the checkpoint was trained on or selected by, as far as it says
+        note_stages(backbone.folder, known)
+        for stage in {stage.name: stage for stage in inputs.of_model(model)}.values():
+            seen[stage.name] = copy.deepcopy(known)
+            if stage.config is not None:
+                # Read once: its token ids for training, its texts for the audit.
+                texts[stage.name] = read_texts(
+                    objectives[stage.pretrain],
+                    files[stage.pretrain],
+                    backbone,
+                    inputs.simcse_configs[stage.pretrain],
+                    inputs.selection,
+                    inputs.data_folder,
+                    seen[stage.name],
+                )
+    return Run(inputs, folder, untuned, objectives, texts, seen)
 
 
 def texts_of_train(inputs: Inputs) -> list[str]:

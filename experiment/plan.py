@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,17 @@ from experiment.opening import Inputs, Run
 from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
+from minbert.classifier import stated_labels
+from minbert.tokenizer import BertTokenizer
 from report.run_folder import provenance
 from runtime.options import shown_value
 from runtime.processes import world_size
 from runtime.store import FORMATS
 
 FEW = 20  # seeds that a run may repeat with
+# Texts whose word pieces are counted, and from when on a vocabulary does not fit them: English
+# texts have hardly any unknown pieces in an English vocabulary, and about 1.2 pieces a word.
+SAMPLED, MOST_UNKNOWN, MOST_PIECES = 1000, 0.05, 2.0
 NOTES = {
     "mini": 'using the included model "mini"; for BERT-base: --backbone bert-base-uncased',
     "mini-sts": 'using the included model "mini-sts", which was distilled from a sentence encoder',
@@ -37,12 +43,14 @@ def plan(inputs: Inputs) -> str:
     settings = inputs.settings
     precision = str(inputs.dtype).removeprefix("torch.")
     # Notes on the included model and data, if they are used.
-    named = [settings.backbone] if inputs.about and not inputs.files else []
-    named = named or [settings.backbone, settings.data]
+    named = [*settings.backbone]
+    if not inputs.about or inputs.files:
+        named.append(settings.data)
     named = [name for name in named if not Path(name).is_dir()]
     lines = [f"note      {NOTES[name]}" for name in named if name in NOTES]
     lines += [
-        f"backbone  {settings.backbone} ({inputs.checkpoint})",
+        *(f"backbone  {settings.models[m]} ({c})" for m, c in inputs.checkpoints.items()),
+        *(line for model in settings.models for line in _language(inputs, model)),
         f"machine   {inputs.device}, {precision} products, {torch.get_num_threads()} threads"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.about or inputs.data_folder}",
@@ -84,12 +92,27 @@ def plan(inputs: Inputs) -> str:
         lines.append(
             f"baseline  {len(compared)} head(s): {names} without SimCSE (--no-baseline skips this)"
         )
-    if inputs.published_labels is not None and set(settings.tune) != {"none"}:
-        lines.append(f"published {_published_head(inputs, inputs.published_labels)}")
+    if set(settings.tune) != {"none"}:
+        lines += [f"published {words}" for words in _published_heads(inputs)]
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += choice_in_words(inputs)
     return "\n".join([*lines, f"folder    {settings.folder()}"])
+
+
+def _language(inputs: Inputs, model: str) -> list[str]:
+    """Return a warning if the encoder's vocabulary does not fit the texts, [] if it does."""
+    texts = (t for s in inputs.splits.values() for example in s.train for t in example.texts)
+    tokenizer = BertTokenizer.from_pretrained(inputs.checkpoints[model])
+    unknown, pieces = tokenizer.vocabulary_fit(list(islice(texts, SAMPLED)))
+    name = Path(inputs.settings.models[model]).name
+    if unknown > MOST_UNKNOWN:
+        fault = f"{unknown:.0%} of the word pieces are unknown to {name}"
+    elif pieces > MOST_PIECES:
+        fault = f"{name} cuts a word into {pieces:.1f} pieces on average"
+    else:
+        return []
+    return [f"warning   {fault}; its vocabulary is probably that of another language"]
 
 
 def _seeds(settings: Settings) -> str:
@@ -97,6 +120,16 @@ def _seeds(settings: Settings) -> str:
     if settings.seeds == 1 and 1 < settings.seed <= FEW:
         return f"seed {settings.seed} (one seed; --seeds {settings.seed} is {settings.seed} seeds)"
     return f"{settings.seeds} seed(s)"
+
+
+def _published_heads(inputs: Inputs) -> list[str]:
+    """Return how training uses the published head of each backbone that has one."""
+    stated = {model: stated_labels(place) for model, place in inputs.checkpoints.items()}
+    return [
+        (f"{model}: " if model else "") + _published_head(inputs, labels)
+        for model, labels in stated.items()
+        if labels is not None
+    ]
 
 
 def _published_head(inputs: Inputs, labels: int) -> str:
@@ -145,13 +178,14 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     if rates:
         words = " ".join(map(shown_value, rates))
         lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
-    return [*lines, *sizes, *_too_high(inputs, given)]
+    too_high = [line for model in settings.models for line in _too_high(inputs, model, given)]
+    return [*lines, *sizes, *too_high]
 
 
-def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
+def _too_high(inputs: Inputs, model: str, given: dict[str, float]) -> list[str]:
     """Return a line if quick's rate is used for an encoder that is too large for it, or []."""
     settings = inputs.settings
-    backbone = inputs.checkpoint.bert_config
+    backbone = inputs.checkpoints[model].bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []
@@ -169,8 +203,8 @@ def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
                 f"{tune} {shown_value(rate)} ({'leave out --rates' if named else lower})"
             )
     return [
-        f"warning   quick's rates are for encoders up to {SMALL[0]} wide, {SMALL[1]} layers; this "
-        f"one has {size[0]}, {size[1]}: {', '.join(too_high)}"
+        f"warning   quick's rates are for encoders up to {SMALL[0]} wide, {SMALL[1]} layers; "
+        f"{model or 'this one'} has {size[0]}, {size[1]}: {', '.join(too_high)}"
     ][: len(too_high)]
 
 

@@ -160,10 +160,10 @@ class Settings:
     )
     seed: int = option(42, "the first seed", least=0, most=LAST_SEED, rare=True)
 
-    backbone: str = option(
-        "",
-        "mini or mini-sts (included), a local folder, or a Hugging Face model ID such as "
-        "bert-base-uncased (default: mini; with --pairs: mini-sts)",
+    backbone: tuple[str, ...] = option(
+        (),
+        "mini or mini-sts (included), a folder, or a Hugging Face model ID; several are compared "
+        "(default: mini; with --pairs: mini-sts)",
         metavar="NAME",
         group="model and data",
     )
@@ -267,7 +267,7 @@ class Settings:
             if not words and name != "task":
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
-        for name in ("pairs", "columns"):
+        for name in ("pairs", "columns", "backbone"):
             object.__setattr__(self, name, _words(getattr(self, name)))
         if isinstance(self.rates, int | float):
             object.__setattr__(self, "rates", (self.rates,))
@@ -293,6 +293,18 @@ class Settings:
     def tasks(self) -> tuple[str, ...]:
         """Return the names of the tasks, `all` spelled out; () until --pairs has been read."""
         return tuple(COURSE) if "all" in self.task else self.task
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Return the encoders by their short names, which are "" for the only one of a run.
+
+        A short name is the last part of a path or hub ID, or all of it if two are alike.
+        """
+        if len(self.backbone) == 1:
+            return {"": self.backbone[0]}
+        last = [Path(name).name for name in self.backbone]
+        whole = [name.strip("/").replace("/", "-") for name in self.backbone]
+        return dict(zip(last if len(set(last)) == len(last) else whole, self.backbone, strict=True))
 
     @property
     def in_order(self) -> tuple[str, ...]:
@@ -365,7 +377,7 @@ class Settings:
             if Path(self.run_dir).is_file():
                 raise UserError(f"--run-dir {self.run_dir}: is a file; name a folder")
             return Path(self.run_dir)
-        values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
+        values = {n: v for n, v in (asdict(self) | self._one()).items() if n not in NOT_IN_NAME}
         values["layout"] = LAYOUT
         if self.pairs:  # the task follows from the labels, which are read later
             del values["task"]
@@ -378,7 +390,11 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """Return the settings as config.json holds them."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
+        return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()} | self._one()
+
+    def _one(self) -> dict[str, str]:
+        """Return the only encoder as one word, as it was written before there could be several."""
+        return {"backbone": self.backbone[0]} if len(self.backbone) == 1 else {}
 
     def differences(self, options: dict[str, Any]) -> list[str]:
         """Return in words how the options in another run's config.json differ from these.
@@ -397,7 +413,9 @@ class Settings:
         """Fill in encoder and tasks; raise UserError for data that is named wrongly or twice."""
         (self._check_pairs if self.pairs else self._check_folder)()
         if not self.backbone:
-            object.__setattr__(self, "backbone", "mini-sts" if self.pairs else "mini")
+            object.__setattr__(self, "backbone", ("mini-sts" if self.pairs else "mini",))
+        if len(self.models) < len(self.backbone):
+            raise UserError(f"--backbone {' '.join(self.backbone)}: the same encoder twice")
         if (self.teacher is None) == ("teacher" in self.pretrain):
             raise UserError(
                 "--pretrain teacher: name the encoder to learn from with --teacher"

@@ -109,14 +109,14 @@ class SavedHead:
         return FrozenInputs(embeddings, index, self.features, self.encoder.device)
 
 
-def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain: str) -> None:
+def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, stage: str) -> None:
     """Write a head as safetensors; the metadata hold all that is needed to rebuild it.
 
     `key` is the key of the cell's results. It shows later whether the head belongs to them.
     """
     if not is_main():
         return
-    about = {"task": head_task.task, "encoder": head_task.reader, "pretrain": pretrain, "key": key}
+    about = {"task": head_task.task, "encoder": head_task.reader, "pretrain": stage, "key": key}
     if head_task.splits.task is not None:
         about["labels"] = json.dumps(head_task.record.of_file)
     about["config"] = json.dumps(asdict(head_task.config))
@@ -177,9 +177,10 @@ def load_head(path: Path, device: str = "auto", precision: str | None = None) ->
     # A tuned encoder is stored under its head's name; heads of a stage share a frozen encoder.
     folder, pooling = run / "models" / path.stem, None
     if config.tune == "frozen":
-        pretrain = about["pretrain"]
-        folder = run / "backbones" / ("none" if pretrain == "none" else f"{pretrain}-{config.seed}")
-        if pretrain == "none":  # the run's pooling, not that of the checkpoint
+        stage = about["pretrain"]  # in a run of several encoders with the encoder's name
+        untuned = stage.rpartition("+")[2] == "none"
+        folder = run / "backbones" / (stage if untuned else f"{stage}-{config.seed}")
+        if untuned:  # the run's pooling, not that of the checkpoint
             pooling = run_options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(

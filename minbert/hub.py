@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minbert.config import CheckpointError
 from runtime.files import sweep
+from runtime.options import did_you_mean
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +87,21 @@ def _from_cache(name: str) -> Path | None:
     return None
 
 
+def _folders() -> list[str]:
+    """Return the checkpoints among the folders here."""
+    return [path.parent.name for path in Path().glob("*/config.json")]
+
+
+def _cached() -> list[str]:
+    """Return the names of the models in the Hugging Face cache."""
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    with suppress(CacheNotFound, OSError):
+        return [repo.repo_id for repo in scan_cache_dir().repos if repo.repo_type == "model"]
+    return []
+
+
 def _from_hub(name: str) -> Path:
     """Download `name`: safetensors if the hub has them, else the pickled weights."""
     from huggingface_hub import constants, hf_hub_download, snapshot_download
@@ -102,6 +118,8 @@ def _from_hub(name: str) -> Path:
     # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
     except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
+        if meant := did_you_mean(name, [*SHIPPED, *_folders(), *_cached()]):
+            raise CheckpointError(f"{name}: no such encoder{meant}") from None
         raise CheckpointError(
             f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
             f"not downloaded ({type(error).__name__}: {reason}); give a folder with "

@@ -43,6 +43,7 @@ BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast")
 OF_VOCAB = ("Bert", "DistilBert", "Electra", "MobileBert")
 OF_MERGES = ("Roberta", "Bart")
 OF_FILE = ("PreTrained", "XLMRoberta", "Camembert")
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
 TOKEN_SETTINGS = ("unk_token", "cls_token", "sep_token", "mask_token", "pad_token")
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
 CHUNK, CHUNK_CHARACTERS = 4096, 2**19
@@ -152,6 +153,17 @@ class BertTokenizer:
     def from_vocab(cls, vocab: Path) -> "BertTokenizer":
         """Build an uncased tokenizer from a vocab.txt alone."""
         return cls(_word_pieces(vocab, {}), str(vocab))
+
+    def vocabulary_fit(self, texts: Sequence[str]) -> tuple[float, float]:
+        """Return the share of pieces that are unknown, and the pieces per word, of some texts.
+
+        Chinese, Japanese and Korean signs, and marks such as commas, count as words.
+        """
+        vocabulary = self.backend.get_vocab()
+        unknown = vocabulary.get("[UNK]", vocabulary.get("<unk>", -1))
+        pieces = [piece for ids in _encode(self.backend, list(texts), 0) for piece in ids]
+        words = sum(len(WORD.findall(text)) for text in texts)
+        return pieces.count(unknown) / max(1, len(pieces)), len(pieces) / max(1, words)
 
     def __call__(
         self,

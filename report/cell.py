@@ -15,8 +15,8 @@ from heads.config import READERS
 
 COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
-# A run folder holds one backbone and one data set; names state train_rows only if it is not `all`.
-NOT_IN_NAME = ("backbone", "data", "train_rows")
+# Names state train_rows only if it is not `all`, and the encoder only if a run has several.
+NOT_IN_NAME = ("pretrain", "backbone", "data", "train_rows", "model")
 ALL = "all"
 # The setting of a row of phenomena.csv, which has a column per encoder.
 SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
@@ -36,6 +36,13 @@ class Coordinates:
     seed: int
     # The number of labelled training examples, or `all`.
     train_rows: str = field(default=ALL, kw_only=True)
+    # The short name of the backbone in a run of several, else "".
+    model: str = field(default="", kw_only=True)
+
+    @property
+    def stage(self) -> str:
+        """Return the name of the encoder under the head: `sup`, or among several `mini+sup`."""
+        return f"{self.model}+{self.pretrain}" if self.model else self.pretrain
 
     @property
     def name(self) -> str:
@@ -44,7 +51,7 @@ class Coordinates:
         With 250 training examples it is `sup-sts-bi-frozen-interaction-42-250rows`.
         """
         names = [f.name for f in fields(Coordinates) if f.name not in NOT_IN_NAME]
-        return "-".join(str(getattr(self, name)) for name in names) + self.few
+        return "-".join([self.stage, *(str(getattr(self, name)) for name in names)]) + self.few
 
     @property
     def few(self) -> str:
@@ -113,7 +120,7 @@ class Cell(Coordinates):
     @property
     def system(self) -> str:
         """Return the name of the compared system, without the seed: `sup-bi-frozen-interaction`."""
-        return "-".join((self.pretrain, self.encoder, self.tune, self.features)) + self.few
+        return "-".join((self.stage, self.encoder, self.tune, self.features)) + self.few
 
     def place(self) -> tuple[str, str]:
         """Return the identifier of a cell in a run folder: the head's name and the split."""
@@ -149,7 +156,11 @@ class Cell(Coordinates):
 def csv_columns() -> list[str]:
     """Return the columns of results.csv in their order."""
     # Fields with a single value, without the key, which has no meaning for readers.
-    names = [f.name for f in fields(Cell) if f.type in (str, int, float) and f.name != "key"]
+    names = [
+        f.name
+        for f in fields(Cell)
+        if f.type in (str, int, float) and f.name not in ("key", "model")
+    ]
     costs = names.index("seconds")
     return [*names[:costs], *METRIC_COLUMNS, *names[costs:], "steps", "rate"]
 

@@ -155,6 +155,7 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         encoder: `bi`, `late` or `cross`.
         passes, tokens, flops: per example, on average; passes of the encoder, operations of
             encoder and head.
+        parameters: of the encoder.
         milliseconds: of a single example.
         examples_per_second: in batches; for separately encoded texts computed from the two speeds
             below.
@@ -192,6 +193,7 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         "passes": len(lengths) // len(examples),
         "tokens": float(lengths.sum() / len(examples)),
         "flops": flops / len(examples) + linear_flops(head.head),
+        "parameters": sum(tensor.numel() for tensor in model.parameters()),
         **speeds(examples, budget, head.logits, separate),
     }
 
@@ -268,7 +270,7 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
         for cell in best:
             head = load_head(folder.head_path(cell.name), device)
             cost = cost_of(head, texts[cell.task], budget)
-            names = {"cell": cell.name, "key": cell.key, "task": cell.task}
+            names = {"cell": cell.name, "key": cell.key, "task": cell.task, "model": cell.model}
             cells.append({**names, "cost": cost})
             bar.update()
     return {
@@ -288,12 +290,12 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
 
 
 def best_cells(run: RunFolder) -> list[Cell]:
-    """Return, for each task and encoder, the cell with the best dev score."""
-    rivals: dict[tuple[str, str], list[Cell]] = {}
+    """Return, for each task, reader and encoder, the cell with the best dev score."""
+    rivals: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in of_most_labels(run.cells()):
         if cell.split == "dev":
             # Joint training also has an sst head on the cross-encoder; it reads as a bi-encoder.
-            rivals.setdefault((cell.task, cell.reader), []).append(cell)
+            rivals.setdefault((cell.task, cell.reader, cell.model), []).append(cell)
     if not rivals:
         raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
     return [max(cells, key=_score) for cells in rivals.values()]
@@ -308,7 +310,12 @@ def _score(cell: Cell) -> float:
 
 
 def break_evens(cells: Sequence[dict[str, Any]]) -> dict[str, float | None]:
-    """Return `break_even` of each task of pairs that has a bi-encoder and a cross-encoder."""
+    """Return `break_even` of each task of pairs that has a bi-encoder and a cross-encoder.
+
+    With several encoders there is no such number.
+    """
+    if any(cell.get("model") for cell in cells):
+        return {}
     costs = {(cell["task"], cell["cost"]["encoder"]): cell["cost"] for cell in cells}
     return {
         task: break_even(costs[task, "bi"], costs[task, "cross"])
@@ -366,9 +373,10 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
     Raises:
         KeyError: the content is not a run's costs.
     """
-    by_task: dict[str, list[Cost]] = {}
+    by_task: dict[str, dict[str, Cost]] = {}
     for cell in costs["cells"]:
-        by_task.setdefault(cell["task"], []).append(cell["cost"])
+        name = " ".join(filter(None, (cell.get("model"), READERS[cell["cost"]["encoder"]])))
+        by_task.setdefault(cell["task"], {})[name] = cell["cost"]
     lines = []
     for task, of_task in by_task.items():
         lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(of_task)]
@@ -378,10 +386,13 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
     return lines[:-1]
 
 
-def _table(costs: Sequence[Cost]) -> list[str]:
+def _table(named: Mapping[str, Cost]) -> list[str]:
+    costs = list(named.values())
     item = "pair" if any(map(search_seconds, costs)) else "text"  # single texts have no search
-    rows = [
-        ["", *(READERS[cost["encoder"]] for cost in costs)],
+    rows = [["", *named]]
+    if len({cost.get("parameters") for cost in costs}) > 1:
+        rows.append(["million parameters", *(f"{cost['parameters'] / 1e6:.1f}" for cost in costs)])
+    rows += [
         [f"one {item}", *(in_words(cost["milliseconds"] / 1000) for cost in costs)],
         [f"{item}s per second, batched", *(f"{c['examples_per_second']:,.0f}" for c in costs)],
     ]

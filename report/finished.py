@@ -87,11 +87,11 @@ class FinishedRun:
 
     def setting(self, cell: Cell) -> str:
         """Return the setting in which bi- and cross-encoder are compared: `sup`, or `sup full`."""
-        return " ".join((cell.pretrain, *self._varied(cell)))
+        return " ".join((cell.stage, *self._varied(cell)))
 
     def label(self, cell: Cell) -> str:
         """Return a system's name without the parts that all cells share, such as `sup bi`."""
-        return " ".join((cell.pretrain, cell.encoder, *self._varied(cell)))
+        return " ".join((cell.stage, cell.encoder, *self._varied(cell)))
 
     def _varied(self, cell: Cell) -> list[str]:
         names = ("tune", "features")

@@ -62,9 +62,14 @@ class Scored:
 class System:
     """The properties of a system that the sentences use."""
 
-    pretrain: str
+    pretrain: str  # the stage's name, with the encoder's in a run of several: `mini+sup`
     encoder: str
     tune: str
+
+    @property
+    def model(self) -> str:
+        """Return the short name of its encoder in a run of several, else ""."""
+        return self.pretrain.rpartition("+")[0]
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Question:
     chosen_on: str = ""
     # The frozen bi-encoder's systems before and after each contrastive stage.
     changes: tuple[Pair, ...] = ()
+    models: dict[str, str] = field(default_factory=dict)  # encoder -> its best system, if several
 
 
 @dataclass(frozen=True)
@@ -194,18 +200,30 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
                 seeds[0].system: mean_of_all([cell.choice["score"] for cell in seeds])
                 for seeds in of_seeds
             }
-        systems = {c.system: System(c.pretrain, c.encoder, c.tune) for c in final}
+        systems = {c.system: System(c.stage, c.encoder, c.tune) for c in final}
         best = {}
         for reader in READERS:
             if rivals := [name for name, system in systems.items() if system.encoder == reader]:
                 best[reader] = max(rivals, key=partial(_mean, scores))  # the first of equals
-        frozen = {c.pretrain: c.system for c in final if (c.encoder, c.tune) == ("bi", "frozen")}
-        before = frozen.pop("none", None)
+        frozen = {
+            (c.model, c.pretrain): c.system
+            for c in final
+            if (c.encoder, c.tune) == ("bi", "frozen")
+        }
+        models = {}
+        for model in dict.fromkeys(cell.model for cell in final if cell.model):
+            of_model = [name for name, system in systems.items() if system.model == model]
+            models[model] = max(of_model, key=partial(_mean, scores))
         question = Question(
             systems,
             best,
             chosen_on=chosen_on if len(best) < len(systems) else "",
-            changes=tuple((before, after) for after in frozen.values()) if before else (),
+            changes=tuple(
+                (frozen[model, "none"], after)
+                for (model, pretrain), after in frozen.items()
+                if pretrain != "none" and (model, "none") in frozen
+            ),
+            models=models,
         )
         places[key] = replace(places[key], question=question)
     return list(places.values())

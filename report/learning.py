@@ -93,7 +93,7 @@ def learning_curves(
     """
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in best_known(cells):
-        groups.setdefault((cell.task, cell.pretrain, cell.tune), []).append(cell)
+        groups.setdefault((cell.task, cell.stage, cell.tune), []).append(cell)
     several = [group for group in groups.values() if len({c.train_rows for c in group}) > 1]
     curves = []
     with progress("learning curves", len(several), "curve", delay=2) as bar:
@@ -136,7 +136,7 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     if similarities:
         without_heads, _ = compare(task, metric, similarities, gold, [], clusters=clusters)
         bare = {estimate.system: estimate for estimate in without_heads}
-    return LearningCurves(task, cells[0].pretrain, cells[0].tune, split, ordered, cross, bare)
+    return LearningCurves(task, cells[0].stage, cells[0].tune, split, ordered, cross, bare)
 
 
 def crossing(
@@ -224,7 +224,7 @@ def rate_sentences(cells: Sequence[Cell]) -> list[str]:
     # Setting -> reader -> rate -> the scores of its seeds.
     settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
     for cell in {cell.name: cell for cell in cells if _had_rates(cell)}.values():  # splits share it
-        readers = settings.setdefault((cell.task, cell.pretrain, cell.tune), {})
+        readers = settings.setdefault((cell.task, cell.stage, cell.tune), {})
         scores = readers.setdefault(cell.encoder, {})
         for tried in cell.choice["tried"]:
             if tried["score"] is not None:

@@ -20,7 +20,18 @@ from report.verdict import Verdict, verdict_of
 WIDTH = 100
 SETTING = ("pretrain", "encoder", "tune", "features")
 # Columns that are printed above a table if all its rows share their value.
-SHARED = ("n", "pretrain", "tune", "features", "labels", "rate", "steps", "epochs", "train overlap")
+SHARED = (
+    "n",
+    "backbone",
+    "pretrain",
+    "tune",
+    "features",
+    "labels",
+    "rate",
+    "steps",
+    "epochs",
+    "train overlap",
+)
 # The first columns to omit from a table that is wider than WIDTH.
 DISPENSABLE = (
     "train overlap",
@@ -152,7 +163,8 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     """Return a system's row of the table, by column."""
     first, task = seeds[0], TASKS[seeds[0].task]
     has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
-    row = {"n": str(first.n)} | {name: getattr(first, name) for name in SETTING}
+    row = {"n": str(first.n), "backbone": first.model or NOTHING}
+    row |= {name: getattr(first, name) for name in SETTING}
     row["labels"] = str(first.labels or NOTHING)
     row["rate"] = chosen_rates(seeds)
     row["steps"] = _from_to([cell.steps for cell in seeds])

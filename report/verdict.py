@@ -83,8 +83,14 @@ def metric_name(metric: str) -> str:
 
 
 def setting(pretrain: str, tune: str = "") -> str:
-    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE, frozen encoder`."""
+    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE, frozen encoder`.
+
+    In a run of several encoders `pretrain` is `mini+sup`, which is `mini, supervised SimCSE`.
+    """
+    model, _, pretrain = pretrain.rpartition("+")
     stage = STAGES.get(pretrain, pretrain)
+    if model:
+        stage = model if pretrain == "none" else f"{model}, {stage}"
     jointly = f"jointly fine-tuned ({tune.removeprefix('joint-')})"
     return f"{stage}, {TUNING.get(tune, jointly)}" if tune else stage
 
@@ -122,7 +128,7 @@ def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
             beaten = {worse for _, worse in decided}
             cheapest = next(reader for reader in best if reader not in beaten)
             advice.setdefault(cheapest, []).append(task)
-    words = []
+    words = _encoders_in_short(asked)
     for names, tasks in sorted(better.items(), key=lambda entry: len(entry[0])):  # winners first
         than = "".join(f" than the {READERS[worse]}" for worse in names[1:])
         words.append(f"The {READERS[names[0]]} is significantly better{than} on {listed(tasks)}.")
@@ -144,7 +150,7 @@ def _task(place: Judged, names: Names) -> str:
     best, metric = place.question.best, place.main_metric
     about = f"{sentence_case(task_name(place.task))} ({TASKS[place.task].about}): "
     if len(best) == 1:
-        return about + " ".join([_only(place, names), *_above_overlap(place)])
+        return about + " ".join([_only(place, names), *_encoders(place), *_above_overlap(place)])
     same = len({names[system] for system in best.values()}) == 1
     the = {
         reader: f"the best {READERS[reader]}" + ("" if same else f" ({names[system]})")
@@ -159,6 +165,7 @@ def _task(place: Judged, names: Names) -> str:
         both = "Both" if len(best) == 2 else "All"
         sentences.append(f"{both} use {names[next(iter(best.values()))]}.")
     sentences += [*_same_settings(place, names), *_without_heads(place, names)]
+    sentences += _encoders(place)
     return about + " ".join([*sentences, *_above_overlap(place)])
 
 
@@ -202,6 +209,39 @@ def _without_heads(place: Judged, names: Names) -> list[str]:
                 words = _outcome(versus, BARE["late"], BARE["bi"], COSINE)
                 sentences.append(f"Without a head ({names[name]}): {words}")
     return sentences
+
+
+def _encoders(place: Judged) -> list[str]:
+    """Return a sentence on each encoder other than the best one: their best systems compared."""
+    models, metric = place.question.models, place.main_metric
+    best, *others = _best_first(place)
+    return [
+        _outcome(place.between(models[best], models[other], metric), best, other, metric)
+        for other in others
+    ]
+
+
+def _best_first(place: Judged) -> list[str]:
+    """Return the encoders of a run by the score of their best systems; [""] if it has one."""
+    models, scores = place.question.models, place.scores(place.main_metric)
+    return sorted(models, key=lambda name: -(scores[models[name]].mean or -2.0)) or [""]
+
+
+def _encoders_in_short(asked: Sequence[Judged]) -> list[str]:
+    """Return a sentence per best encoder: on which tasks it is better than all others."""
+    tasks: dict[str, list[str]] = {}
+    for place in asked:
+        best, *others = _best_first(place)
+        beaten = [name for _, name in _decided(place, place.question.models)]
+        if others:
+            is_best = set(others) <= set(beaten)
+            tasks.setdefault(best if is_best else "", []).append(task_name(place.task))
+    return [
+        f"{name} is significantly better than every other encoder on {listed(of_name)}."
+        if name
+        else f"No encoder is significantly better than all others on {listed(of_name)}."
+        for name, of_name in tasks.items()
+    ]
 
 
 def _above_overlap(place: Judged) -> list[str]:

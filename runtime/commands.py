@@ -181,8 +181,8 @@ def _who(first: str) -> str:
 def in_one_line(error: Exception) -> str:
     """Return an error's message; for errors of the system, the file and the reason."""
     message = str(error)
-    if isinstance(error, OSError) and error.filename is not None:
-        message = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        message = f"{error.filename or 'the output'}: {error.strerror}"
         if isinstance(error, PermissionError):
             message += "; allow reading and writing it, or name another"
         elif error.errno in ADVICE_OF:

@@ -1,5 +1,5 @@
 """Files of predictions as courses collect them: opened, read and checked, and scored.
 
-opening reads documents, reader their rows and compares these with the data; the commands validate
-and score, and `grade --gold`, stand on that.
+`opening` reads documents. `reader` reads their rows, compares these with the data and is the
+command validate. The command score and `grade --gold` use it.
 """

@@ -64,7 +64,7 @@ def open_submission(path: Path) -> list[Document]:
         entries = zip_entries(path, _is_document, MOST_BYTES, MOST_BYTES)
         contents = ((short(f"{path.name}/{name}"), content) for name, content in entries)
     else:
-        contents = iter([(str(path), _content(path, str(path)))])
+        contents = iter([(printable(str(path)), _content(path, str(path)))])
     documents, total = [], 0
     for shown, content in contents:
         if len(content) > MOST_BYTES:

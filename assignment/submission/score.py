@@ -1,4 +1,4 @@
-"""`python -m assignment score FILES --gold DIR`: every metric, its interval, the aggregate.
+"""`python -m assignment score PATH --gold DIR`: every metric, its interval, the aggregate.
 
 The aggregate of CS224N's leaderboard is the mean over tasks of accuracy or, for similarities, of
 (1 + r) / 2. Its interval is put together from those of the tasks, whose rows are independent, by
@@ -6,41 +6,34 @@ MOVER (Zou and Donner 2008): the distances from each part's value to its lower e
 squares, and so do those to its upper ends.
 """
 
-import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from math import hypot
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignment.submission.opening import open_submission
 from assignment.submission.reader import (
     ASKED,
     CODES,
     CS224N,
     DATA,
+    PATH,
     SPLITS,
-    Checked,
     Gold,
-    check,
-    is_predictions,
-    one_per_task,
-    passed_over,
+    Place,
+    PredictionFile,
+    read_submission,
 )
 from data.examples import DataError
-from evaluation.intervals import Interval, intervals
+from evaluation.intervals import intervals
 from evaluation.metrics import task_metrics
-from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
 from runtime.files import check_outputs, write_text
 from runtime.options import option, parse
 
-logger = logging.getLogger("assignment")
-
-MOVER = "MOVER"
 AGGREGATE = "aggregate"
-HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95%")
 
 
 def measured_as(task: str) -> str:
@@ -48,69 +41,64 @@ def measured_as(task: str) -> str:
     return "para" if task == "cfimdb" else task
 
 
-def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np.ndarray:
+def filled(task: str, answers: Sequence[float], labels: np.ndarray) -> np.ndarray:
     """Return predictions (N,) in which every row has one.
 
-    No answer, None, counts as wrong: the class after the right one stands for it. Of similarities
+    No answer, NaN, counts as wrong: the class after the right one stands for it. Of similarities
     it is the mean of the answers given, which tells r nothing.
     """
-    record = ASKED[task]
-    given = [answer for answer in answers if answer is not None]
+    record, values = ASKED[task], np.array(answers, np.float64)
+    empty = np.isnan(values)
     if record.label_kind == "score":
-        stand_in = np.full(len(labels), np.mean(given) if given else 0.0)
-    else:
-        stand_in = (labels + 1) % record.num_classes
-    rows = zip(answers, stand_in, strict=True)
-    return np.array([other if answer is None else answer for answer, other in rows], np.float64)
+        return np.where(empty, 0.0 if empty.all() else values[~empty].mean(), values)
+    return np.where(empty, (labels + 1) % record.num_classes, values)
+
+
+def share(task: str, value: float) -> float:
+    """Return what a main metric adds to the aggregate: an accuracy, or (1 + r) / 2."""
+    return (1 + value) / 2 if ASKED[task].label_kind == "score" else value
 
 
 def aggregate(scores: Mapping[str, float | None]) -> float | None:
     """Return the course's aggregate of main metrics by task, None if one is undefined."""
-    total = 0.0
-    for task, score in scores.items():
-        if score is None:
-            return None
-        total += (1 + score) / 2 if ASKED[task].label_kind == "score" else score
-    return total / len(scores)
+    shares = [share(task, score) for task, score in scores.items() if score is not None]
+    return sum(shares) / len(scores) if len(shares) == len(scores) else None
 
 
 def aggregate_interval(
-    value: float, parts: Mapping[str, tuple[float | None, Interval | None]]
-) -> Interval | None:
+    value: float, parts: Mapping[str, Sequence[float | None]]
+) -> tuple[float | None, float | None]:
     """Return the interval of an aggregate by MOVER.
 
-    `parts` is task -> the value and the interval of its main metric. None where no part has an
-    interval, as all of its resamples agree.
+    `parts` is task -> value, low and high of its main metric. An interval is missing where all
+    resamples agree.
     """
-    below, above, known = 0.0, 0.0, False
-    for task, (middle, interval) in parts.items():
-        if middle is not None and interval is not None:
-            # The aggregate grows half as fast with r as with an accuracy.
-            weight = (0.5 if ASKED[task].label_kind == "score" else 1.0) / len(parts)
-            below += (weight * (middle - interval.low)) ** 2
-            above += (weight * (interval.high - middle)) ** 2
-            known = True
-    return Interval(value - below**0.5, value + above**0.5, MOVER) if known else None
+    known = [
+        [share(task, end) for end in estimate if end is not None]
+        for task, estimate in parts.items()
+        if None not in estimate
+    ]
+    if not known:
+        return None, None
+    below = hypot(*(middle - low for middle, low, _ in known)) / len(parts)
+    above = hypot(*(high - middle for middle, _, high in known)) / len(parts)
+    return value - below, value + above
 
 
-def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Return the predictions and the labels (N,) of a document; its notes are logged.
+def labelled(file: PredictionFile, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictions and the labels (N,) of a file.
 
     Raises:
-        DataError: the document has a fault, or the data no labels for it.
+        DataError: the file has a fault, or the data no labels for it.
     """
-    if checked.faults:
-        more = len(checked.faults) - 1
-        others = f" (and {more:,} more: python -m assignment validate)" if more else ""
-        raise DataError(f"{checked.faults[0]}{others}")
-    for note in checked.notes:
-        logger.warning("%s", note)
-    expected = gold.expected(checked.task, checked.split)
-    if expected is None or expected.labels is None:
-        place = f"{checked.task} {checked.split}"
+    if file.faults:
+        raise DataError(file.faults[0])
+    expected = gold.expected(*file.place)
+    if expected.labels is None:
+        place = " ".join(file.place)
         raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
-    answers = [checked.answers[id].value for id in expected.ids]
-    return filled(checked.task, answers, expected.labels), expected.labels
+    answers = [file.values[id][1] for id in expected.ids]
+    return filled(file.place.task, answers, expected.labels), expected.labels
 
 
 def main_scores(
@@ -121,25 +109,22 @@ def main_scores(
     Raises:
         DataError: the first fault of the files that count.
     """
-    checked = [check(file, gold) for file in open_submission(path) if is_predictions(file)]
-    chosen, faults = one_per_task(checked, [(task, split) for task in tasks], path.name, gold)
-    if faults:
-        # A file of the right task under a wrong name explains what is missing.
-        unnamed = [file.faults[0] for file in checked if file.faults and file.split in ("", split)]
-        raise DataError((unnamed + faults)[0])
-    return {
-        task: task_metrics(measured_as(task), *labelled(file, gold))[ASKED[task].main_metric]
-        for (task, _), file in chosen.items()
-    }
+    places = [Place(task, split) for task in tasks]
+    files, missing = read_submission(path, gold, places)
+    if missing:
+        raise DataError(missing[0])
+    scores = {}
+    for place in places:
+        metrics = task_metrics(measured_as(place.task), *labelled(files[place], gold))
+        scores[place.task] = metrics[ASKED[place.task].main_metric]
+    return scores
 
 
 @dataclass(frozen=True)
 class ScoreOptions:
     """`python -m assignment score`."""
 
-    paths: tuple[Path, ...] = option(
-        (), "files, folders or zips of predictions", flag="paths", metavar="PATH"
-    )
+    path: Path = option(help=PATH, flag="path", metavar="PATH")
     gold: str = option("bundled", DATA, metavar="DIR")
     csv: Path | None = option(None, "write the scores to this file", metavar="FILE")
 
@@ -151,17 +136,18 @@ class Score(NamedTuple):
     task: str
     split: str
     rows: int
-    unanswered: int
+    empty: int
     metric: str
     value: float | None
-    interval: Interval | None
+    low: float | None
+    high: float | None
 
 
 def main(argv: Sequence[str]) -> None:
-    """Score all files of predictions that a command line names, and print the table.
+    """Score the files that count in a submission, and print the table.
 
     Raises:
-        DataError: there is none, one is faulty, or its split has no labels.
+        DataError: there is none, one is faulty, or no split has labels.
     """
     options = parse(
         ScoreOptions,
@@ -178,73 +164,49 @@ example:
 A row without a prediction counts as wrong; in STS, it gets the mean prediction.
 {CODES}""",
     )
-    if not options.paths:
-        raise DataError("score: no files given; name files, folders or zips of predictions")
-    check_outputs([options.csv], options.paths)
+    check_outputs([options.csv], [options.path])
     gold = Gold(options.gold)
-    documents = [document for path in options.paths for document in open_submission(path)]
-    if len(documents) > 1 and (note := passed_over(documents)):
-        logger.warning("%s", note)
-    many = len(documents) > 1
-    rows: list[Score] = []
-    for document in documents:
-        if many and not is_predictions(document):
-            continue
-        checked = check(document, gold, any_name=True)
-        # The test files of a whole submission stay unscored where their labels are kept back.
-        if checked.faults or not many or gold.labels(checked.task, checked.split) is not None:
-            rows += _scores(checked, gold)
-    if not rows:
-        raise DataError(
-            f"{gold.folder}: no labels for these files; give another folder with --gold"
-        )
+    files = read_submission(options.path, gold)[0].values()
+    # The test files of a submission stay unscored where their labels are kept back.
+    labelled_files = [file for file in files if gold.expected(*file.place).labels is not None]
+    rows = [row for file in labelled_files or files for row in _scores(file, gold)]
     rows += [row for split in SPLITS for row in _aggregate(rows, split)]
-    shown_rows = [[*map(str, row[:6]), decimals(row.value), shown(row.interval)] for row in rows]
-    print(markdown(HEADER, shown_rows))
+    print(markdown(Score._fields, [[*map(_cell, row)] for row in rows]))
     if options.csv:
-        ends = [(i.low, i.high) if (i := row.interval) else (None, None) for row in rows]
-        cells = [[*row[:7], *low_high] for row, low_high in zip(rows, ends, strict=True)]
-        write_text(options.csv, csv_text((*HEADER[:-1], "low", "high"), cells))
+        write_text(options.csv, csv_text(Score._fields, rows))
 
 
-def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
-    """Yield the scores of a document in all metrics of its task."""
-    predictions, labels = labelled(checked, gold)
-    values = task_metrics(measured_as(checked.task), predictions, labels)
-    place = checked.document.shown, checked.task, checked.split, len(labels), checked.unanswered
-    for metric, interval in intervals(measured_as(checked.task), predictions, labels).items():
-        yield Score(*place, metric, values[metric], interval)
+def _scores(file: PredictionFile, gold: Gold) -> list[Score]:
+    """Return the scores of a file in all metrics of its task."""
+    predictions, labels = labelled(file, gold)
+    task = measured_as(file.place.task)
+    values = task_metrics(task, predictions, labels)
+    about = file.shown, *file.place, len(labels), file.empty
+    return [
+        Score(*about, metric, values[metric], *((i.low, i.high) if i else (None, None)))
+        for metric, i in intervals(task, predictions, labels).items()
+    ]
 
 
-def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
-    """Yield the row of the aggregate where each of CS224N's tasks is there once.
-
-    Where a task is there more often, as in `bert` and `bert/multitask`, each folder has a row.
-    """
-    main = [
-        row
+def _aggregate(scores: Sequence[Score], split: str) -> list[Score]:
+    """Return the row of the aggregate where each of CS224N's tasks is there, no row elsewhere."""
+    parts = {
+        row.task: row
         for row in scores
         if row.split == split and row.task in CS224N and row.metric == ASKED[row.task].main_metric
-    ]
-    groups = {"all three": main}
-    if len(main) > len(CS224N):
-        groups = {
-            f"all three of {folder}": [row for row in main if _folder(row) == folder]
-            for folder in dict.fromkeys(map(_folder, main))
-        }
-    for name, parts in groups.items():
-        if sorted(row.task for row in parts) == sorted(CS224N):
-            value = aggregate({row.task: row.value for row in parts})
-            known = {row.task: (row.value, row.interval) for row in parts}
-            interval = None if value is None else aggregate_interval(value, known)
-            rows, unanswered = sum(row.rows for row in parts), sum(row.unanswered for row in parts)
-            yield Score(name, "all", split, rows, unanswered, AGGREGATE, value, interval)
+    }
+    if len(parts) < len(CS224N):
+        return []
+    value = aggregate({task: row.value for task, row in parts.items()})
+    known = {task: (row.value, row.low, row.high) for task, row in parts.items()}
+    ends = (None, None) if value is None else aggregate_interval(value, known)
+    rows = sum(row.rows for row in parts.values())
+    empty = sum(row.empty for row in parts.values())
+    return [Score("all three", "all", split, rows, empty, AGGREGATE, value, *ends)]
 
 
-def _folder(score: Score) -> str:
-    return str(PurePosixPath(score.file).parent)
-
-
-def decimals(value: float | None) -> str:
-    """Return a score as tables show it."""
-    return "undefined" if value is None else f"{value:.3f}"
+def _cell(value: Any) -> str:
+    """Return an entry as tables show it."""
+    if value is None:
+        return "undefined"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

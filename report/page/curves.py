@@ -97,7 +97,7 @@ def look_of(k: int, label: str | None) -> dict[str, Any]:
 def curve_figures(run: FinishedRun) -> list[Figure]:
     """Return the curves of contrastive tuning, those of each task's heads, and the trajectory."""
     stages: dict[str, list[Records]] = {}
-    for pretrain, seed in dict.fromkeys((cell.pretrain, cell.seed) for cell in run.cells):
+    for pretrain, seed in dict.fromkeys((cell.stage, cell.seed) for cell in run.cells):
         if records := run.curves.get(f"{pretrain}-{seed}"):
             stages.setdefault(pretrain, []).append(records)
     of_stages = [(look_of(k, name), curves) for k, (name, curves) in enumerate(stages.items())]

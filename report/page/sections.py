@@ -31,7 +31,7 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
         KeyError, TypeError: these are not a run's costs.
     """
     cost_of = {
-        (cell["task"], cell["cost"]["encoder"]): cell["cost"]
+        (cell["task"], cell["cost"]["encoder"], cell.get("model", "")): cell["cost"]
         for cell in (costs["cells"] if costs else ())
     }
     asked = [place for place in run.judged if place.question.best]
@@ -42,12 +42,12 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
     for place in asked:
         for reader, system in place.question.best.items():
             score = place.scores(place.main_metric)[system]
-            cost = cost_of.get((place.task, reader))
+            of = place.question.systems[system]
+            cost = cost_of.get((place.task, reader, of.model))
             seconds = search_seconds(cost) if cost else None
             name = sentence_case(READERS[reader])
             if len(asked) > 1:
                 name = f"{sentence_case(task_name(place.task))}: {READERS[reader]}"
-            of = place.question.systems[system]
             about = setting(of.pretrain, of.tune if several else "")
             rows.append(
                 [

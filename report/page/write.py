@@ -98,7 +98,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "name": run.path.resolve().name,
         "run": run.path,
         "facts": [
-            f"encoder {run.cells[0].backbone}",
+            f"encoder {', '.join(dict.fromkeys(cell.backbone for cell in run.cells))}",
             f"data {run.cells[0].data}" + SYNTHETIC.get(run.cells[0].data, ""),
             f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
             f"heads {len({cell.name for cell in run.cells})}",

@@ -88,7 +88,10 @@ REMEDIES = [
         "Question A;Question B;Doubled\na b;c d;1\n",
         "--columns 'Question A' 'Question B' Doubled; or, without a header: --columns 1 2 3",
     ),
-    ("nr,Satz,Nochmal,Urteil\n7,a b,c d,1\n", "--columns nr Satz Urteil; or, without"),
+    (
+        "nr,Satz,Nochmal,Urteil\n7,a b,c d,1\n",
+        "--columns Satz Nochmal Urteil; or, without a header: --columns 2 3 4",
+    ),
     ("id,Satz,Nochmal,Urteil\n7,a b,c d,1\n", "--columns Satz Nochmal Urteil; or, without"),
     (
         "a b\tc d\t1\ne f\tg h\t0\n",

@@ -49,13 +49,15 @@ def test_every_row_is_predicted_and_no_other(rows, message, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id;Predicted_Similarity\na1;1,5\n", "; write commas instead of semicolons"),
-        (",id,Predicted_Similarity\n0,a1,1\n", "; leave out the first column, row numbers"),
-        ("id\tPredicted_Similarity\na1\t1,5\n", ":2: has a tab and a comma; write numbers with"),
+        ("id;Predicted_Similarity\na1;1,5\n", ":1: not a header"),
+        (",id,Predicted_Similarity\n0,a1,1\n", ":1: not a header"),
+        ("id\tPredicted_Similarity\na1\t1,5\n", ":2: a tab and a comma, expected an id and"),
+        ("id,Predicted_Similarity\na1,\n", ":2: prediction is '', expected a number"),
     ],
 )
-def test_other_forms_have_a_remedy(text, message, tmp_path):
-    assert message in error_of(read_predictions, write(tmp_path, text))
+def test_other_forms_are_refused(text, message, tmp_path):
+    path = write(tmp_path, text)
+    assert error_of(read_predictions, path).startswith(f"{path}{message}")
 
 
 def test_what_is_off_the_scale_is_told_and_kept(tmp_path, caplog):

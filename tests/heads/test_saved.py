@@ -40,7 +40,7 @@ def test_an_opened_head_predicts_as_the_fitted_one(
     folder = "backbones/sup-42" if tune == "frozen" else f"models/{name}"
     tiny_encoder.save(tmp_path / folder)
     path = tmp_path / "heads" / f"{name}.safetensors"
-    save_head(fitted.head, path, head_task, key="key", pretrain="sup")
+    save_head(fitted.head, path, head_task, key="key", stage="sup")
     found, *more = read_head(path)
     assert (found.name, *more) == (task, reader, config)
     monkeypatch.chdir(path.parent)

@@ -39,7 +39,11 @@ def run(redirected, path, *words, **environment):
     ("redirected", "code", "error"),
     [
         ("<&- >&- 2>&-", 0, b""),
-        (">/dev/full", 2, b"error: [Errno 28] No space left on device\n"),
+        (
+            ">/dev/full",
+            2,
+            b"error: the output: No space left on device; free some space, or name another place\n",
+        ),
         # The reader is gone before the program starts; a program in a pipe ends with its reader.
         ("> >(exec <&-)", 130, b""),
     ],
