@@ -35,13 +35,13 @@ logger = logging.getLogger("data")
 REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
 # A column of this name next to a text is another text; others may state the source of a text.
 TEXT_OF_PAIR = {*map(plain, (*FIRST, *SECOND))} - {"a", "b", "source", "target", "context"}
-MOST_CLASSES = 5
+MOST_CLASSES = OWN["classes"].num_classes
 FEWEST_ROWS = 50  # of one file, which leaves five rows each for dev and test
 SMALLEST_PART = 0.5  # of the intended size of a part: a tenth of the rows
 TASK_WORDS = {
     "paraphrase": "paraphrase detection",
     "similarity": "similarity",
-    "classes": "text classification",
+    "classes": "classification",
 }
 
 
@@ -249,8 +249,8 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
             "rows with other labels"
         )
     single = len(columns) == 2
-    kind = named or ("classes" if single else "paraphrase" if len(counts) == 2 else "similarity")
-    if single != (kind == "classes"):
+    kind = named or _kind_of(where, single, counts)
+    if single and kind != "classes":
         raise DataError(
             f"--task {kind}: {first.path} has {len(columns) - 1} text column(s); leave out --task, "
             f"or {REMEDY}"
@@ -298,6 +298,27 @@ def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str
         return float(numbers[_shown(value)]) if numbers else float(value)
 
     return record, label_of
+
+
+def _kind_of(where: str, single: bool, counts: Counter[float | str]) -> str:
+    """Return the name of the task that labels mean unless the user names one.
+
+    Raises:
+        DataError: the labels of pairs are three or more whole numbers without gaps, such as 0, 1
+            and 2, which may be classes or scores.
+    """
+    numbers = [value for value in counts if isinstance(value, float)]
+    if single or not (numbers or len(counts) == 2):
+        return "classes"
+    if len(counts) == 2:
+        return "paraphrase"
+    whole = len(numbers) == len(counts) and all(map(float.is_integer, numbers))
+    if whole and len(counts) <= MOST_CLASSES and max(numbers) - min(numbers) == len(counts) - 1:
+        raise DataError(
+            f"{where} is {', '.join(map(_shown, sorted(numbers)))}: classes, or scores? Give "
+            "--task classes or --task similarity"
+        )
+    return "similarity"
 
 
 def _on_scale_of(train: Sequence[SentencePair], record: Task) -> Task:
@@ -365,7 +386,7 @@ def _no_and_yes(
 
 
 def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str) -> DataError:
-    """Return the error for labels of pairs that are neither numbers nor yes and no."""
+    """Return the error for labels of similarities that are not numbers."""
     words = {value for value in counts if isinstance(value, str)}
     row = next(
         row for row in file.rows if row.label is not None and label_value(row.label) in words
@@ -373,11 +394,11 @@ def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str
     if len(words) < len(counts):
         return DataError(
             f"{file.path}:{row.line}: label is {str(row.label)[:40]!r}, expected a number, "
-            "as in other rows; correct the row"
+            "as in other rows; correct the row, or give --task classes"
         )
     return DataError(
-        f"{where} has {len(counts)} words ({shown}); pairs need numbers or two words (yes, "
-        "no); write numbers, or keep the rows of two words"
+        f"{where} has {len(counts)} words ({shown}), and --task similarity needs numbers; "
+        "leave out --task, or write numbers"
     )
 
 
@@ -522,7 +543,8 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
         ]
         labels = f"with {said[0]} and {said[1]}"
     else:
-        labels = f"with {', '.join(f'{counts[at]} {word}' for at, word in enumerate(task.words))}"
+        said = [f"{counts[at]} {word}" for at, word in enumerate(task.words)]
+        labels = f"with {len(said)} classes ({', '.join(said)})"
     names = ", ".join(Path(file.path).name for file in files)
     sizes = "/".join(str(len(part)) for part in (splits.train, splits.dev, splits.test))
     item = "pairs" if task.is_pair else "texts"

@@ -127,7 +127,7 @@ def inputs_of_head(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, He
     So the encoder reads the texts once for all numbers of labels and for the trials.
     """
     cell, config = head.cell, head.config
-    labelled, task = opened.inputs.splits[cell.task].train, TASKS[cell.task]
+    labelled, task = opened.inputs.splits[cell.task].train, opened.inputs.record(cell.task)
     everything = replace(opened.inputs.splits[cell.task], train=in_orders(labelled, config))
     inputs = inputs_of(
         tuned.encoder,

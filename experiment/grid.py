@@ -4,9 +4,10 @@ A stage is an encoder, as loaded or tuned contrastively with one seed. It has tr
 head or, in joint training, of one head per task.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from data.tasks import TASKS
+from data.tasks import TASKS, Task
 from experiment.settings import Settings
 from heads.config import HeadConfig, JointConfig
 from report.cell import ALL, Coordinates
@@ -64,12 +65,15 @@ class Stage:
         return self.trainings[0].heads[0].cell.stage
 
 
-def grid(settings: Settings) -> list[Stage]:
-    """Return the stages of a run in their order: encoder by encoder, the baseline first."""
+def grid(settings: Settings, records: Mapping[str, Task] = TASKS) -> list[Stage]:
+    """Return the stages of a run in their order: encoder by encoder, the baseline first.
+
+    `records` has the tasks' records, one of which may be that of the user's table.
+    """
     stages = []
     for seed in settings.all_seeds:
         for model in settings.models:
-            if tasks := baseline(settings):
+            if tasks := baseline(settings, records):
                 heads = [
                     _head(settings, model, "none", task, "bi", "frozen", seed) for task in tasks
                 ]
@@ -77,21 +81,21 @@ def grid(settings: Settings) -> list[Stage]:
                 stages.append(Stage("none", model, seed, None, trainings, baseline=True))
             for pretrain in settings.pretrain:
                 config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
-                trainings = tuple(_trainings(settings, model, pretrain, seed))
+                trainings = tuple(_trainings(settings, records, model, pretrain, seed))
                 stages.append(Stage(pretrain, model, seed, config, trainings))
     return stages
 
 
-def pairings(settings: Settings) -> list[tuple[str, str]]:
+def pairings(settings: Settings, records: Mapping[str, Task]) -> list[tuple[str, str]]:
     """Return every task with each reader that fits it; a single text is read by bi only."""
     return [
         (task, reader)
         for task in settings.tasks
-        for reader in (settings.encoder if TASKS[task].is_pair else ("bi",))
+        for reader in (settings.encoder if records[task].is_pair else ("bi",))
     ]
 
 
-def baseline(settings: Settings) -> list[str]:
+def baseline(settings: Settings, records: Mapping[str, Task] = TASKS) -> list[str]:
     """Return the tasks whose frozen bi-encoder is also trained on the untuned encoder.
 
     This measures the effect of SimCSE. [] if the user names the untuned encoder, or if there is no
@@ -99,10 +103,12 @@ def baseline(settings: Settings) -> list[str]:
     """
     if settings.no_baseline or "none" in settings.pretrain or "frozen" not in settings.tune:
         return []
-    return [task for task, reader in pairings(settings) if reader == "bi"]
+    return [task for task, reader in pairings(settings, records) if reader == "bi"]
 
 
-def _trainings(settings: Settings, model: str, pretrain: str, seed: int) -> list[Training]:
+def _trainings(
+    settings: Settings, records: Mapping[str, Task], model: str, pretrain: str, seed: int
+) -> list[Training]:
     """Return the trainings on one encoder."""
     trainings = []
     for tune in settings.tune:
@@ -116,8 +122,8 @@ def _trainings(settings: Settings, model: str, pretrain: str, seed: int) -> list
                     ]
                     trainings.append(Training(tuple(heads), joint))
             continue
-        for task, reader in pairings(settings):
-            if tune == "none" and not _fits_published(task, reader, pretrain):
+        for task, reader in pairings(settings, records):
+            if tune == "none" and not _fits_published(records[task], reader, pretrain):
                 continue
             for rows in settings.train_rows:
                 head = _head(settings, model, pretrain, task, reader, tune, seed, rows)
@@ -125,9 +131,9 @@ def _trainings(settings: Settings, model: str, pretrain: str, seed: int) -> list
     return trainings
 
 
-def _fits_published(task: str, reader: str, pretrain: str) -> bool:
+def _fits_published(task: Task, reader: str, pretrain: str) -> bool:
     """Return whether a published head can be scored: on its untuned encoder, with joined pairs."""
-    return pretrain == "none" and (reader == "cross" or not TASKS[task].is_pair)
+    return pretrain == "none" and (reader == "cross" or not task.is_pair)
 
 
 def _head(

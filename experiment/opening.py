@@ -91,13 +91,14 @@ def find_inputs(settings: Settings) -> Inputs:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
-    about = ""
+    about, records = "", TASKS
     if settings.pairs:
         task = settings.task[0] if settings.task else ""
         tables = read_pairs(settings.pairs, settings.columns, task, settings.seed)
         about, task = tables.about, tables.task.name
+        records = TASKS | {task: tables.task}
         settings, splits = replace(settings, task=(task,)), {task: tables.splits}
-    stages = grid(settings)
+    stages = grid(settings, records)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     files: dict[str, Path] = {}
@@ -168,7 +169,7 @@ def check_training(inputs: Inputs) -> None:
 
 
 def check_published(inputs: Inputs) -> None:
-    """Raise CheckpointError if a backbone has no published head that fits a task."""
+    """Raise CheckpointError if no published head fits a task, UserError if no reader uses it."""
     for model, name in inputs.settings.models.items():
         labels = stated_labels(inputs.checkpoints[model])
         if labels is None:
@@ -182,6 +183,10 @@ def check_published(inputs: Inputs) -> None:
                 raise CheckpointError(
                     f"--tune none: the head of {name} has {labels} labels, {task.name} needs "
                     f"{wanted}; --tune full trains a fresh one"
+                )
+            if task.is_pair and "cross" not in inputs.settings.encoder:
+                raise UserError(
+                    "--tune none: a published head reads joined pairs; use --encoder cross"
                 )
 
 
@@ -306,7 +311,7 @@ def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:
             "--pretrain none"
         )
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
-    singles = [task for task in inputs.splits if not TASKS[task].is_pair]
+    singles = [task for task in inputs.splits if not inputs.record(task).is_pair]
     if "none" in settings.tune and singles and pooling != "cls_before_pooler":
         raise UserError(
             f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; use "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.config import ALL_PRESETS
-from data.tasks import COURSE, OWN, TASKS, tasks_in
+from data.tasks import COURSE, OWN, tasks_in
 from heads.config import (
     MOST,
     ONE_RATE,
@@ -88,7 +88,9 @@ class Settings:
     task: tuple[str, ...] = option(
         (),
         "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
-        + "; or all (default: sst, or the tasks that --data has)",
+        + "; or all (default: sst, or the tasks that --data has). With --pairs, if the labels do "
+        "not tell: paraphrase (two labels), similarity (scores), classes (of pairs or texts, up to "
+        f"{OWN['classes'].num_classes})",
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
@@ -475,8 +477,6 @@ class Settings:
         """Raise UserError if no reader can use a published head unchanged."""
         if "none" not in self.pretrain:
             raise UserError("--tune none: evaluates a published model; use --pretrain none")
-        if "cross" not in self.encoder and any(TASKS[task].is_pair for task in self.tasks):
-            raise UserError("--tune none: a published head reads joined pairs; use --encoder cross")
         if self.train_rows != ("all",):
             raise UserError("--tune none: trains nothing; leave out --train-rows")
 

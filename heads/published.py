@@ -5,6 +5,8 @@ a published cross-encoder can be scored and tuned like any other head, and a hea
 be exported to a folder that `CrossEncoder` loads.
 """
 
+from collections.abc import Sequence
+
 from torch import nn
 
 from data.tasks import Task
@@ -32,13 +34,21 @@ def published_classifier(
     return classifier if classifier.out.out_features in fitting_labels(task) else None
 
 
-def load_classifier(head: Head, classifier: BertClassifier) -> None:
-    """Copy a classifier into a head of the same form; the head then gives its scores."""
+def load_classifier(head: Head, classifier: BertClassifier, words: Sequence[str] = ()) -> None:
+    """Copy a classifier into a head of the same form; the head then gives its scores.
+
+    If the classifier's labels have the names of the classes, `words`, they get the order of these.
+    """
     dense, out = _two_layers(head)
     last = classifier.out.state_dict()
     if classifier.out.out_features == 2 and out.out_features == 1:
         # softmax([s, t])[1] is sigmoid(t - s): one logit can replace two.
         last = {name: tensor[1:] - tensor[:1] for name, tensor in last.items()}
+    names = [name.casefold() for name in classifier.labels]
+    wanted = [word.casefold() for word in words]
+    if len(wanted) == out.out_features and sorted(names) == sorted(wanted):
+        order = [names.index(word) for word in wanted]
+        last = {name: tensor[order] for name, tensor in last.items()}
     dense.load_state_dict(classifier.dense.state_dict())
     out.load_state_dict(last)
     if isinstance(head, STSClassifierHead):

@@ -269,7 +269,7 @@ class HeadTrainer:
         head = build_head(task, head_task.reader, size, config.features, config.dropout)
         classifier = published_classifier(self.encoder, task, head_task.reader, config.features)
         if classifier is not None:
-            load_classifier(head, classifier)
+            load_classifier(head, classifier, task.words)
         return head.to(self.encoder.device)
 
     @property

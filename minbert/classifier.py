@@ -23,8 +23,11 @@ MOST_LABELS = 10_000
 class BertClassifier(nn.Module):
     """BERT's pooler (dense and tanh) and a linear layer.
 
-    `activation` is the class of torch.nn that turns logits into scores, such as `Sigmoid`.
+    `activation` is the class of torch.nn that turns logits into scores, such as `Sigmoid`;
+    `labels` are the names of the logits in the checkpoint, () for none.
     """
+
+    labels: tuple[str, ...] = ()
 
     def __init__(self, hidden_size: int, num_labels: int, activation: str):
         super().__init__()
@@ -61,6 +64,8 @@ def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifie
     if labels is None:
         return None
     classifier = BertClassifier(config.hidden_size, labels, _activation(folder, labels)).float()
+    if isinstance(named := folder.encoder.config.get("id2label"), dict):
+        classifier.labels = tuple(str(named.get(str(label))) for label in range(labels))
     head = {}
     for ours, theirs in zip(("dense.", "out."), config.architecture.classifier, strict=True):
         # bert.pooler.dense.weight was read as pooler.dense.weight: the encoder's prefix is gone.

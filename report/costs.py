@@ -379,15 +379,16 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
         by_task.setdefault(cell["task"], {})[name] = cell["cost"]
     lines = []
     for task, of_task in by_task.items():
-        lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(task, of_task)]
+        lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(of_task)]
         if task in costs["break_even"]:
             lines.append(cheaper(costs["break_even"][task]))
         lines.append("")
     return lines[:-1]
 
 
-def _table(task: str, named: Mapping[str, Cost]) -> list[str]:
-    item, costs = "pair" if TASKS[task].is_pair else "text", list(named.values())
+def _table(named: Mapping[str, Cost]) -> list[str]:
+    costs = list(named.values())
+    item = "pair" if any(map(search_seconds, costs)) else "text"  # single texts have no search
     rows = [["", *named]]
     if len({cost.get("parameters") for cost in costs}) > 1:
         rows.append(["million parameters", *(f"{cost['parameters'] / 1e6:.1f}" for cost in costs)])

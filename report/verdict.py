@@ -21,7 +21,7 @@ TASK_NAMES = {
     "para": "paraphrase detection",
     "sts": "STS",
     "paraphrase": "paraphrase detection",
-    "classes": "text classification",
+    "classes": "classification",
 }
 METRIC_NAMES = SHOWN | {COSINE: "Spearman"}
 STAGES = {"none": "no SimCSE", "unsup": "unsupervised SimCSE", "sup": "supervised SimCSE"}
@@ -342,6 +342,8 @@ def _basis(asked: Sequence[Judged]) -> str:
     examples = []
     for place in asked:
         noun = "pairs" if TASKS[place.task].is_pair else "sentences"
+        if place.task == "classes":  # of pairs or of single texts
+            noun = "examples"
         of = f" of {task_name(place.task)}" if len(asked) > 1 else ""
         examples.append(f"{place.estimates[0].n:,} {place.split} {noun}{of}")
     sentences = [f"Based on {listed(examples)}."]

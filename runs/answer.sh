@@ -168,3 +168,18 @@ if missing curves-bundled-tuned-minilm.csv; then
         --run-dir "$RUNS/curves-bundled-tuned-minilm" "${KEEP[@]}"
     python -m runs.collect curves-bundled-tuned-minilm "$RUNS/curves-bundled-tuned-minilm"
 fi
+
+# Three classes of pairs: SNLI's dev and test files in nli_pairs.tsv. 14 minutes.
+if missing classes-nli.csv; then
+    python - "$DATA/nli/nli_pairs.tsv" > "$RUNS/snli.tsv" <<'END'
+import sys
+from pathlib import Path
+
+for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines():
+    if line.endswith(("\tsource", "\tsnli-dev", "\tsnli-test")):
+        print(line)
+END
+    python run_multitask.py --pairs "$RUNS/snli.tsv" --train-rows 1000 4000 --seeds 3 \
+        --run-dir "$RUNS/classes-nli" "${KEEP[@]}"
+    python -m runs.collect classes-nli "$RUNS/classes-nli"
+fi

@@ -58,7 +58,7 @@ def test_two_labels_are_paraphrase_detection(tmp_path, labels, words):
         (("1", "4", "7"), (1, 7)),
         (("0.2", "3.5", "4.8"), (0, 5)),
         (("0,25", "0,5", "1"), (0, 1)),
-        (("-1", "0", "1"), (-1, 1)),
+        (("-1", "0", "0.5"), (-1, 1)),
     ],
 )
 def test_more_numbers_are_similarity_on_their_own_scale(tmp_path, labels, scale):
@@ -95,6 +95,65 @@ def test_one_text_is_classified(tmp_path, labels, words):
     assert (own.task.name, own.task.words, own.task.largest) == ("classes", words, len(words) - 1)
     assert {row.label for row in own.splits.train} == set(range(len(words)))
     assert own.task.spelled(1) == words[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "words"),
+    [
+        (("neutral", "Entailment", "CONTRADICTION"), "", "CONTRADICTION Entailment neutral"),
+        (tuple(map(chr, range(97, 117))), "", " ".join(map(chr, range(97, 117)))),
+        (("2", "0", "1"), "classes", "0 1 2"),
+        (("left", "right"), "classes", "left right"),
+    ],
+)
+def test_pairs_are_classified(tmp_path, labels, task, words):
+    own = read_pairs([table(tmp_path / "t.tsv", cycle(*labels, count=200))], task=task)
+    assert (own.task.name, own.task.words) == ("classes", tuple(words.split()))
+    assert own.task.is_pair and own.task.num_classes == len(labels)
+    assert f"200 pairs, label 'label' with {len(labels)} classes (" in own.about
+    label_of = {row.id: row.label for row in own.splits.train}
+    places = {word.casefold(): float(at) for at, word in enumerate(own.task.words)}
+    lines = [places[label.casefold()] for label in cycle(*labels, count=200)]
+    assert all(lines[int(id) - 2] == label for id, label in label_of.items())
+
+
+@pytest.mark.parametrize("labels", [("0", "1", "2"), ("1.0", "0.5", "0.0"), range(21)])
+def test_numbers_are_scores_if_the_user_or_their_form_says_so(tmp_path, labels):
+    own = read_pairs(
+        [table(tmp_path / "t.tsv", cycle(*labels, count=210))],
+        task="similarity" if labels == ("0", "1", "2") else "",
+    )
+    assert own.task.name == "similarity" and own.task.label_kind == "score"
+
+
+SNLI = (
+    "gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse "
+    "sentence1 sentence2 captionID pairID label1 label2 label3 label4 label5"
+).split()
+MNLI = f"index promptID pairID genre {' '.join(SNLI[1:7])} label1 gold_label".split()
+
+
+@pytest.mark.parametrize("header", [SNLI, MNLI, None])
+def test_snli_and_mnli_are_read_as_people_have_them(tmp_path, caplog, header):
+    """Parses, labels of annotators and quotation marks change no text; `-` is no label."""
+    golds = ("neutral", "entailment", "contradiction", "-")
+    rows = []
+    for i in range(80):
+        texts = {"sentence1": f'"A kite {i} flies', "sentence2": f'One "kite {i}" here'}
+        parses = dict.fromkeys(SNLI[1:5], f'"( {i} ( a "kite ) ')
+        rows.append(texts | parses | {"gold_label": golds[i % 4], "pairID": f"{i}.jpg#0r1n"})
+    if header:
+        lines = ["\t".join(header), *("\t".join(row.get(n, "") for n in header) for row in rows)]
+    else:
+        lines = [json.dumps({"annotator_labels": ["neutral"]} | row) for row in rows]
+    path = tmp_path / ("snli.txt" if header else "snli.jsonl")
+    path.write_text("\n".join(lines) + "\n")
+    own = read_pairs([str(path)])
+    assert own.task.words == ("contradiction", "entailment", "neutral")
+    assert "20 row(s) without a label (first: line " in caplog.text
+    found = {r.texts for part in (own.splits.train, own.splits.dev, own.splits.test) for r in part}
+    kept = [row for row in rows if row["gold_label"] != "-"]
+    assert found == {(row["sentence1"].strip(), row["sentence2"]) for row in kept}
 
 
 def test_two_numbers_are_what_the_user_says(tmp_path):
@@ -266,9 +325,26 @@ def test_texts_that_differ_in_case_only_are_one_text(tmp_path):
         (cycle("yes"), "", "is yes in all rows"),
         (cycle("1", "5"), "", "t.tsv: label 'label' is 1, 5: two scores, or no and yes?"),
         (cycle("left", "right"), "", "which is yes? Write 1 for yes and 0 for no"),
-        (cycle("a", "b", "c"), "", "3 words (a, b, c)"),
+        (cycle("a", "b", "c"), "similarity", "3 words (a, b, c), and --task similarity needs num"),
+        (
+            cycle(*map(chr, range(97, 118)), count=210),
+            "",
+            "21 values (a, b, c, ...), expected at most",
+        ),
+        (
+            cycle("0", "1", "2"),
+            "",
+            "is 0, 1, 2: classes, or scores? Give --task classes or --task s",
+        ),
+        (cycle("1.0", "3.0", "2.0"), "", "label 'label' is 1, 2, 3: classes, or scores?"),
+        (cycle("1", "0", "-1"), "", "is -1, 0, 1: classes, or scores?"),
+        (cycle(*map(str, range(6))), "", "is 0, 1, 2, 3, 4, 5: classes, or scores?"),
+        (
+            cycle(*map(str, range(21)), count=210),
+            "classes",
+            "21 values (0, 1, 2, ...), expected at",
+        ),
         ([*cycle("1", "2", "3"), "high"], "", "t.tsv:62: label is 'high', expected a number"),
-        (cycle("0", "1"), "classes", "--task classes: "),
         (cycle("0", "1", "2"), "paraphrase", "3 values (0, 1, 2), expected two"),
         (cycle("0", "1", count=30), "", "30 rows, at least 50 to be split; give files"),
         ([*cycle("0", count=59), "1"], "", "part needs"),
@@ -283,7 +359,7 @@ def test_labels_that_say_no_task_are_refused(tmp_path, labels, task, message):
 
 def test_forty_words_are_no_classes(tmp_path):
     path = table(tmp_path / "t.tsv", range(80), ("text", "label"), texts=1)
-    with pytest.raises(DataError, match=r"80 values .* at most 5 classes"):
+    with pytest.raises(DataError, match=r"80 values .* at most 20 classes"):
         read_pairs([path])
 
 
@@ -293,7 +369,7 @@ def test_forty_words_are_no_classes(tmp_path):
         (cycle("yes", "no"), cycle("0", "1"), "b.tsv:2: label is '0', those of"),
         (cycle("0", "2.5", "5"), cycle("0", "0.5", "1"), "rescale them to the same range"),
         (cycle("0", "50", "100"), cycle("0", "2", "5"), "rescale them to the same range"),
-        (cycle("1", "2", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
+        (cycle("1", "2.5", "3"), cycle("1", "x"), "b.tsv:3: label is 'x', expected a number"),
         (cycle("0", "1"), cycle("1", count=9), "the dev part needs more than one label"),
     ],
 )

@@ -9,6 +9,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from data.examples import Sentence
 from data.tasks import TASKS
+from evaluation.intervals import weighted_metric
 from evaluation.metrics import (
     METRICS,
     best_threshold,
@@ -35,6 +36,8 @@ OTHERS = {
         ("sst", "accuracy", "accuracy"),
         ("sst", "f1", "macro"),
         ("sst", "f1_weighted", "weighted"),
+        ("classes", "accuracy", "accuracy"),
+        ("classes", "f1", "macro"),
         ("para", "accuracy", "accuracy"),
         ("para", "f1", "f1"),
         ("sts", "pearson", "pearson"),
@@ -50,6 +53,14 @@ def test_metrics_equal_those_of_other_libraries(task, metric, other):
     # A task has the metrics of its record and no others.
     assert tuple(name for name in METRICS if found[name] is not None) == TASKS[task].metrics
     assert ("f1_weighted" in found) == (TASKS[task].label_kind == "classes")
+
+
+def test_macro_f1_of_few_of_the_possible_classes_is_that_of_scikit_learn():
+    gold, predictions = RANDOM.integers(0, 3, (2, 200)).astype(float)
+    measure = weighted_metric("f1", TASKS["classes"], predictions[None], gold)
+    expected = f1_score(gold, predictions, average="macro")
+    assert measure(np.ones((1, 200))) == pytest.approx(expected, abs=1e-12)
+    assert task_metrics("classes", predictions, gold)["f1"] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

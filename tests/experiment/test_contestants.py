@@ -85,6 +85,7 @@ def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
 @pytest.mark.parametrize(
     ("labels", "words", "said"),
     [
+        (1, "--task sts --encoder bi", "a published head reads joined pairs; use --encoder cross"),
         (3, "--task sts --encoder cross", "has 3 labels, sts needs 1; --tune full trains"),
         (
             5,

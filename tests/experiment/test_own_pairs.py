@@ -1,40 +1,45 @@
 """A table of the user's own, from --pairs to page, predictions and export; settings of it."""
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import toy_runs
 from conftest import toy_sentences
+from safetensors.torch import load_file, save_file
 
+import heads
 import run_multitask
 from data.examples import DataError
-from data.tasks import TASKS
 from experiment.settings import Settings, parse_options
 from heads.__main__ import main as heads_main
 from minbert.encode.__main__ import main as encode_main
 from report.__main__ import main as report_main
 from report.compare import compare
-from report.costs import measure_run
+from report.costs import cost_lines, measure_run
 from report.page.write import write_page
 from runtime.errors import UserError
 
+# By task and what it is about.
 LABELS = {
-    "paraphrase": ("no", "yes"),
-    "similarity": ("1", "3.5", "7"),
-    "classes": ("bad", "good", "so so"),
+    "paraphrase of pairs": ("no", "yes"),
+    "similarity of pairs": ("1", "3.5", "7"),
+    "classes of texts": ("bad", "good", "so so"),
+    "classes of pairs": ("contradiction", "entailment", "Neutral"),
 }
 
 
-def write_table(path, task):
+def write_table(path, kind):
     """Write 60 rows whose labels are of a task."""
-    number = TASKS[task].num_texts
+    number = 1 if kind == "classes of texts" else 2
     columns = [[f"{i} {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)]
     names = ("text_a", "text_b")[:number] if number == 2 else ("review",)
-    labels = [LABELS[task][i % len(LABELS[task])] for i in range(60)]
+    labels = [LABELS[kind][i % len(LABELS[kind])] for i in range(60)]
     rows = zip(*columns, labels, strict=True)
     lines = ["\t".join((*names, "verdict")), *map("\t".join, rows)]
     path.write_text("\n".join(lines) + "\n")
@@ -43,25 +48,27 @@ def write_table(path, task):
 
 @pytest.fixture(scope="module", params=LABELS)
 def own_run(request, tiny_checkpoint, tmp_path_factory):
-    """Return the task, the table, the run folder, and what a run printed."""
+    """Return the kind of rows, the table, the run folder, and what a run printed."""
     folder = tmp_path_factory.mktemp(request.param)
     columns = write_table(folder / "my.tsv", request.param)
     lines = []
     settings = toy_runs.small(
         tiny_checkpoint, "bundled", folder / "run", pairs=str(folder / "my.tsv"),
-        columns=columns, pretrain="unsup", encoder=("bi", "cross"),
+        columns=columns, pretrain="unsup", encoder=("bi", "late", "cross"),
     )  # fmt: skip
     toy_runs.compare(settings, lines.append)
     return request.param, folder / "my.tsv", folder / "run", "\n".join(lines)
 
 
 def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
-    task, _path, run, printed = own_run
-    items = "texts" if task == "classes" else "pairs"
+    kind, _path, run, printed = own_run
+    task, items = kind.split(" of ")
     assert f"data      my.tsv: 60 {items}, label 'verdict'" in printed
     assert "split 48/6/6 by connected texts" in printed
     assert "unsup: the texts of the train part" in printed
     cells = toy_runs.cells_of(run)
+    readers = {"bi"} if items == "texts" else {"bi", "late", "cross"}
+    assert {cell.encoder for cell in cells} == readers
     assert {cell.task for cell in cells} == {task} and {cell.n for cell in cells} == {6}
     assert {cell.split for cell in cells} == {"dev", "test"}
     assert all(cell.overlap["sentences"] == 0 for cell in cells)  # SimCSE read train only
@@ -73,35 +80,86 @@ def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
         header, *rows = output.read_text().splitlines()
         assert header == "id \t verdict "
         if task != "similarity":
-            assert {row.split(" , ")[1].strip() for row in rows} <= {*LABELS[task]}
-    assert {c["task"] for c in measure_run(run, 0.01, "cpu")["cells"]} == {task}
+            assert {row.split(" , ")[1].strip() for row in rows} <= {*LABELS[kind]}
+    costs = measure_run(run, 0.01, "cpu")
+    assert {c["task"] for c in costs["cells"]} == {task}
+    assert f"one {items[:-1]} " in "\n".join(cost_lines(costs))
+    if task == "classes":
+        assert f"with 3 classes ({', '.join(f'20 {word}' for word in LABELS[kind])})" in printed
+        assert all(
+            "f1" in c.interval and len(c.calibration["bins"]) and not c.threshold for c in cells
+        )
+        assert "word overlap" not in printed
 
 
 def test_predictions_are_in_the_words_of_the_table(own_run, tmp_path, capsys):
-    task, _path, run, _ = own_run
+    kind, _path, run, _ = own_run
+    task, items = kind.split(" of ")
     new = tmp_path / "new.csv"
-    header = "review" if task == "classes" else "text_a,text_b"
-    new.write_text(f"{header}\n" + ("a kite\n" if task == "classes" else "a kite,the wind\n") * 3)
-    cell = next(cell.name for cell in toy_runs.cells_of(run) if cell.encoder == "bi")
-    assert heads_main(["predict", str(run), str(new), "--cell", cell, "--device", "cpu"]) == 0
-    names, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
-    assert names[:2] == ["id", "verdict"] and len(rows) == 3
-    for row in rows:
-        if task == "similarity":
-            assert 1 <= float(row[1]) <= 7
-        else:
-            assert row[1] in LABELS[task]
+    header = "review" if items == "texts" else "text_a,text_b"
+    new.write_text(f"{header}\n" + ("a kite\n" if items == "texts" else "a kite,the wind\n") * 3)
+    for cell in {cell.name: cell for cell in toy_runs.cells_of(run)}:
+        assert heads_main(["predict", str(run), str(new), "--cell", cell, "--device", "cpu"]) == 0
+        names, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+        assert names[:2] == ["id", "verdict"] and len(rows) == 3
+        for row in rows:
+            if task == "similarity":
+                assert 1 <= float(row[1]) <= 7
+            else:
+                assert row[1] in LABELS[kind]
+        if task == "classes":
+            assert names[2:] == [f"p_{word}" for word in LABELS[kind]]
+            likeliest = int(np.argmax([float(value) for value in rows[0][2:]]))
+            assert rows[0][1] == LABELS[kind][likeliest]
     if task == "classes":
-        assert names[2:] == ["p_bad", "p_good", "p_so so"]
+        words = ["threshold", str(run), str(new), "--cell", cell, "--device", "cpu"]
+        assert heads_main(words) == 2
+        assert "; a threshold is for the scores of pairs" in capsys.readouterr().err
+    cell = next(cell.name for cell in toy_runs.cells_of(run) if cell.encoder == "bi")
     out = tmp_path / "out"
     assert heads_main(["export", str(run), "--cell", cell, "--out", str(out)]) == 0
     card = (out / "README.md").read_text()
-    wanted = {
-        "paraphrase": "labels = ['no', 'yes']",
-        "similarity": "prediction = 1 + 6 * logits[:, 0].sigmoid()",
-        "classes": "labels = ['bad', 'good', 'so so']",
-    }
-    assert wanted[task] in card and "my.tsv" in card
+    wanted = f"labels = {[*LABELS[kind]]}"
+    if task == "similarity":
+        wanted = "prediction = 1 + 6 * logits[:, 0].sigmoid()"
+    assert wanted in card and "my.tsv" in card
+    assert ("sentence-similarity" in card) == (
+        kind in ("paraphrase of pairs", "similarity of pairs")
+    )
+
+
+def test_a_cross_encoder_of_classes_is_exported_with_their_names_and_comes_back(
+    tiny_checkpoint, tmp_path, capsys
+):
+    """sentence-transformers gives the same logits, and so does a run with --tune none."""
+    cross_encoder = pytest.importorskip("sentence_transformers").CrossEncoder
+    table, run = tmp_path / "my.tsv", tmp_path / "run"
+    names = write_table(table, "classes of pairs")
+    how = {"pairs": str(table), "columns": names, "encoder": "cross"}
+    toy_runs.compare(
+        toy_runs.small(tiny_checkpoint, "bundled", run, **how, features="cls", tune="full")
+    )
+    out = tmp_path / "out"
+    assert heads_main(["export", str(run), "--out", str(out)]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert [*config["id2label"].values()] == [*LABELS["classes of pairs"]]
+    texts = [("a kite", "the wind"), ("the sea is cold", "a man walks")]
+    head = heads.load(run, device="cpu")
+    theirs = cross_encoder(str(out), device="cpu").predict(texts)
+    np.testing.assert_allclose(theirs, head.logits(texts), atol=1e-5)
+    # The checkpoint of other people may have another order of the classes.
+    weights = load_file(out / "model.safetensors")
+    order = [2, 0, 1]
+    for name in ("classifier.weight", "classifier.bias"):
+        weights[name] = weights[name][order].contiguous()
+    save_file(weights, out / "model.safetensors", {"format": "pt"})
+    words = [LABELS["classes of pairs"][at].upper() for at in order]
+    config["id2label"] = {str(at): word for at, word in enumerate(words)}
+    (out / "config.json").write_text(json.dumps(config))
+    (out / "SHA256SUMS").unlink()
+    toy_runs.compare(toy_runs.small(out, "bundled", tmp_path / "as it is", **how, tune="none"))
+    again = heads.load(tmp_path / "as it is", device="cpu")
+    np.testing.assert_allclose(again.logits(texts), head.logits(texts), atol=1e-5)
 
 
 def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
@@ -163,7 +221,7 @@ def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
 
 
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):
-    _task, path, run, _ = own_run
+    _kind, path, run, _ = own_run
     moved = shutil.copy(path, tmp_path / "moved.tsv")
     write_page(run, str(moved))
     compare(run, run, data=str(moved), gold=None, json_file=None)
@@ -224,7 +282,7 @@ def test_the_folder_has_one_name_before_and_after_the_table_is_read():
 
 
 def test_a_run_dir_that_is_a_file_is_refused(tmp_path, tiny_checkpoint, capsys):
-    write_table(path := tmp_path / "my.tsv", "paraphrase")
+    write_table(path := tmp_path / "my.tsv", "paraphrase of pairs")
     before = path.read_bytes()
     words = ["--pairs", str(path), "--columns", "text_a", "text_b", "verdict"]
     words += ["--backbone", str(tiny_checkpoint), "--run-dir", str(path)]

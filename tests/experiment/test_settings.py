@@ -147,7 +147,6 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"tune": "joint", "task": "sst"}, "--tune joint: sst is one task; give --task several"),
         (JOINT | {"remedies": "replay"}, "--remedies replay: needs --schedule sequential"),
         (JOINT | {"joint": {"replay_share": 0.2}}, "--replay-share: has no effect; add --rem"),
-        (AS_IT_IS | {"encoder": "bi"}, "a published head reads joined pairs; use --encoder cross"),
         (AS_IT_IS | {"pretrain": "unsup"}, "evaluates a published model; use --pretrain none"),
         (AS_IT_IS | {"train_rows": "10"}, "--tune none: trains nothing; leave out --train-rows"),
     ],
