@@ -20,6 +20,8 @@ BINS = 15  # of equal width, as in Guo et al. 2017
 ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
 
 Block = dict[str, Any]  # a part of a cell in results.json
+# Scored rows, (N,) bool, and the scores (M,) and labels (M,) that choose their threshold.
+Chooser = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def score_split(
@@ -67,6 +69,7 @@ def at_threshold(
     held_out_labels: np.ndarray,
     *,
     clusters: np.ndarray,
+    folds: Sequence[Chooser] = (),
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
@@ -74,6 +77,7 @@ def at_threshold(
 
     Args:
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
+        folds: what chooses the threshold for the rows of each fold, whose head is another one.
 
     Returns:
         `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
@@ -83,7 +87,10 @@ def at_threshold(
     for metric in ("accuracy", "f1"):
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
-        calls = (probabilities >= threshold).astype(np.float64)
+        thresholds = np.full(len(labels), threshold)
+        for rows, of_fold, labels_of_fold in folds:
+            thresholds[rows] = best_threshold(of_fold, labels_of_fold, metric)
+        calls = (probabilities >= thresholds).astype(np.float64)
         block[metric] = {
             "threshold": threshold,
             "value": task_metrics(task, calls, labels, [metric])[metric],
