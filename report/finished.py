@@ -140,4 +140,4 @@ def _scored(rows: ScoredRows, task: str, cells: Sequence[Cell]) -> Splits:
     scored: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
     for split in dict.fromkeys(cell.split for cell in of_task):
         scored[split] = rows.examples(task, split)
-    return Splits(*scored.values(), task=rows.task(task))
+    return Splits(scored["train"], scored["dev"], scored["test"], rows.task(task))
