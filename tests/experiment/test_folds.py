@@ -73,7 +73,7 @@ def run_in_folds(request, tiny_checkpoint, tmp_path_factory):
 
 
 def test_every_row_is_predicted_once_without_its_texts(run_in_folds):
-    _task, table, run, _, fits = run_in_folds
+    _task, _table, run, _, fits = run_in_folds
     every = [str(line) for line in range(2, 132)]
     readers = {head_task.reader for head_task in fits}
     for reader in readers:
@@ -151,11 +151,12 @@ def test_word_overlap_and_thresholds_are_of_each_fold(run_in_folds, tmp_path):
 
 def test_the_threshold_of_a_row_is_that_of_its_fold(tiny_checkpoint, tmp_path, monkeypatch):
     table, chosen = write_table(tmp_path / "my.tsv", "paraphrase"), []
-    monkeypatch.setattr(
-        heads.choice,
-        "choose",
-        lambda *args, **named: chosen.extend(choose(*args, **named)) or chosen[-1:],
-    )
+
+    def noted(*args, **named):
+        chosen.extend(choose(*args, **named))
+        return chosen[-1:]
+
+    monkeypatch.setattr(heads.choice, "choose", noted)
     toy_runs.compare(settings_of(tiny_checkpoint, table, tmp_path / "run"))
     folder = RunFolder(tmp_path / "run", read_only=True)
     (cell,) = folder.cells()
@@ -267,7 +268,7 @@ def test_one_table_has_folds_unless_there_is_a_reason(given, folds, reason):
 @pytest.mark.parametrize("given", [{}, {"pairs": ("a", "b")}, {"pairs": ("a", "b", "c")}])
 def test_folds_are_of_one_table(given):
     assert Settings(**given).folds == 1
-    with pytest.raises(UserError, match="^--folds 5: splits one table; give one file"):
+    with pytest.raises(UserError, match=r"^--folds 5: splits one table; give one file"):
         Settings(**given, folds=5)
 
 
