@@ -13,7 +13,7 @@ from data.examples import Example
 from data.overlap import Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
-from evaluation.intervals import intervals
+from evaluation.intervals import IN_FOLDS, intervals
 from evaluation.metrics import best_threshold, labels_of, row_errors, task_metrics
 
 BINS = 15  # of equal width, as in Guo et al. 2017
@@ -25,14 +25,18 @@ Chooser = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def score_split(
-    task: str, examples: Sequence[Example], predictions: np.ndarray, seen: Seen
+    task: str,
+    examples: Sequence[Example],
+    predictions: np.ndarray,
+    seen: Seen,
+    wider: float = 1.0,
 ) -> Block:
     """Return `n`, `metrics`, `interval`, `overlap` and `phenomena` of a labelled split.
 
-    `interval` holds low, high and method by metric (see intervals). `overlap` holds the shares of
-    rows with a sentence, or with the whole pair, seen in training or selection, and
-    `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n` and the mean
-    `error` (see row_errors) of the rows of each tag; it is {} without tags.
+    `interval` holds low, high and method by metric, `wider` by this factor (see intervals).
+    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
+    selection, and `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n`
+    and the mean `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
     labels = labels_of(examples)
     shared = overlap(examples, seen)
@@ -45,7 +49,7 @@ def score_split(
     return {
         "n": len(examples),
         "metrics": task_metrics(task, predictions, labels),
-        "interval": _intervals(task, predictions, labels, clusters_of(examples)),
+        "interval": _intervals(task, predictions, labels, clusters_of(examples), wider=wider),
         "overlap": {
             "sentences": shared.share_sentences,
             "pairs": shared.share_pairs,
@@ -84,6 +88,7 @@ def at_threshold(
         or above the threshold are positive.
     """
     block: Block = {"n": len(held_out)}
+    wider = IN_FOLDS if folds else 1.0
     for metric in ("accuracy", "f1"):
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
@@ -94,7 +99,7 @@ def at_threshold(
         block[metric] = {
             "threshold": threshold,
             "value": task_metrics(task, calls, labels, [metric])[metric],
-            "interval": _intervals(task, calls, labels, clusters, [metric])[metric],
+            "interval": _intervals(task, calls, labels, clusters, [metric], wider)[metric],
         }
     return block
 
@@ -168,6 +173,7 @@ def _intervals(
     labels: np.ndarray,
     clusters: np.ndarray,
     names: Sequence[str] | None = None,
+    wider: float = 1.0,
 ) -> Block:
-    by_metric = intervals(task, predictions, labels, clusters, names)
+    by_metric = intervals(task, predictions, labels, clusters, names, wider)
     return {metric: interval and asdict(interval) for metric, interval in by_metric.items()}

@@ -18,6 +18,7 @@ from data.selection import (
 )
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
+from evaluation.intervals import IN_FOLDS
 from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_metrics
 from evaluation.scoring import Chooser, at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import PlannedHead, Training
@@ -240,7 +241,8 @@ def scored(
         if not is_labelled(examples):
             continue
         labels, clusters = labels_of(examples), clusters_of(examples)
-        scores = score_split(head.task, examples, predictions, seen)
+        wider = IN_FOLDS if result.folds else 1.0
+        scores = score_split(head.task, examples, predictions, seen, wider)
         soft = fitted.soft[split]
         behind = {"soft": soft}
         # The encoder's similarity without a head: the cosine, or MaxSim.

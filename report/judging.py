@@ -19,7 +19,7 @@ from data.overlap import disjoint
 from data.selection import of_all_rows
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import LEVEL, Interval
+from evaluation.intervals import IN_FOLDS, LEVEL, Interval
 from evaluation.metrics import best_threshold, is_labelled, labels_of
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
@@ -144,9 +144,16 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
                 metrics.append((COSINE, "spearman", place.cosines, place.pairs))
             estimates: list[Estimate] = []
             comparisons: list[Comparison] = []
+            wider = IN_FOLDS if place.split == EVERY_ROW else 1.0
             for name, metric, runs, pairs in metrics:
                 scores, differences = compare(
-                    place.task, metric, runs, place.labels, pairs, clusters=place.clusters
+                    place.task,
+                    metric,
+                    runs,
+                    place.labels,
+                    pairs,
+                    clusters=place.clusters,
+                    wider=wider,
                 )
                 estimates += [replace(score, metric=name) for score in scores]
                 comparisons += [replace(versus, metric=name) for versus in differences]

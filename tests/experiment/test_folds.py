@@ -15,7 +15,7 @@ from data.overlap import text_hash
 from data.pairs import read_pairs
 from data.selection import of_all_rows
 from evaluation.clusters import clusters_of
-from evaluation.intervals import intervals
+from evaluation.intervals import IN_FOLDS, intervals
 from evaluation.metrics import best_threshold, labels_of, task_metrics
 from experiment.settings import Settings
 from heads.__main__ import main as heads_main
@@ -129,7 +129,10 @@ def test_numbers_are_those_of_one_run_per_fold(run_in_folds, tiny_checkpoint, tm
     labels, name = labels_of(splits.all), splits.task.main_metric
     assert cell.metrics[name] == task_metrics(task, predictions, labels)[name]
     interval = intervals(task, predictions, labels, clusters_of(splits.all))[name]
-    assert cell.interval[name]["low"] == pytest.approx(interval.low)
+    score = cell.metrics[name]
+    for end in ("low", "high"):  # as far from the score again by this factor, on the scale
+        expected = score + IN_FOLDS * (getattr(interval, end) - score)
+        assert cell.interval[name][end] == pytest.approx(np.clip(expected, -1, 1))
 
 
 def test_word_overlap_and_thresholds_are_of_each_fold(run_in_folds, tmp_path):
