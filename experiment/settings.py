@@ -185,6 +185,7 @@ class Settings:
         least=1,
         most=100,
         metavar="N",
+        rare=True,
     )
     columns: tuple[str, ...] = option(
         (),
