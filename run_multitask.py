@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiment.settings import Settings, parse_options
 from runtime.commands import INTERRUPTED, begin, exit_code
@@ -24,6 +24,8 @@ from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:
+    from data.tasks import Splits
+    from experiment.cells import FittedCell
     from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
     from heads.choice import Chosen
@@ -161,25 +163,42 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
 
 def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
+    from experiment.cells import decisive, over_folds, write_training
+
+    made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
+    results = fitted_cells(opened, training, tuned, splits, made_of, work)
+    # Every row of a table in folds is scored by the head of its fold.
+    for task, whole in splits.items():
+        folds = []
+        for number, fold in enumerate(whole.folds):
+            of_fold = made_of | {"fold": number}
+            folds += fitted_cells(opened, training, tuned, {task: fold}, of_fold, work)
+        if folds:
+            results = [over_folds(results[0], folds, whole)]
+    write_training(opened, training, tuned, results, work)
+
+
+def fitted_cells(
+    opened: Run,
+    training: Training,
+    tuned: Tuned,
+    splits: dict[str, Splits],
+    made_of: dict[str, Any],
+    work: Work,
+) -> list[FittedCell]:
+    """Return the heads of one training, trained and chosen on the train rows of the splits."""
     from evaluation.metrics import score_on
-    from experiment.cells import (
-        FittedCell,
-        decisive,
-        head_task_of,
-        parts_to_try,
-        write_training,
-    )
+    from experiment.cells import FittedCell, head_task_of, parts_to_try
     from heads.choice import choose
     from heads.train import fit_heads
 
     settings, heads = opened.settings, training.heads
-    head_tasks = [head_task_of(opened, head, tuned) for head in heads]
+    head_tasks = [head_task_of(opened, head, tuned, splits[head.cell.task]) for head in heads]
     # A frozen encoder does not change from here on. It reads every text once, and the head trains
     # on its embeddings in seconds. Otherwise a copy of the encoder is trained with the heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
     # Epochs, and the rate of a tuned encoder, are chosen on parts of train.
-    splits = opened.inputs.splits
     named = bool(settings.rates)
     # Without a given number of epochs, dev decides.
     epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
@@ -193,7 +212,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
             heads[0].rates,
             score_on=score_on,
             joint=training.joint,
-            made_of=decisive(opened, training, tuned),
+            made_of=made_of,
             cache=opened.cache,
             resume=settings.resume,
         )
@@ -215,13 +234,12 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         epoch=epochs,
     )
 
-    results = [
+    return [
         FittedCell(head.cell, head_task, fitted, encoder, choice)
         for head, head_task, fitted, choice in zip(
             heads, head_tasks, fitted_heads, chosen, strict=True
         )
     ]
-    write_training(opened, training, tuned, results, work)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

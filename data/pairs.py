@@ -37,7 +37,8 @@ REMEDY = "name the columns: --columns FIRST SECOND LABEL (or TEXT LABEL)"
 TEXT_OF_PAIR = {*map(plain, (*FIRST, *SECOND))} - {"a", "b", "source", "target", "context"}
 MOST_CLASSES = OWN["classes"].num_classes
 FEWEST_ROWS = 50  # of one file, which leaves five rows each for dev and test
-SMALLEST_PART = 0.5  # of the intended size of a part: a tenth of the rows
+MORE_FILES = "give files for dev and test: --pairs TRAIN DEV TEST"
+SMALLEST_PART = 0.5  # of the intended size of dev, test or a fold
 TASK_WORDS = {
     "paraphrase": "paraphrase detection",
     "similarity": "similarity",
@@ -82,18 +83,24 @@ class _File:
 
 
 def read_pairs(
-    paths: Sequence[str], columns: Sequence[str] = (), task: str = "", seed: int = 42
+    paths: Sequence[str],
+    columns: Sequence[str] = (),
+    task: str = "",
+    seed: int = 42,
+    folds: int = 1,
 ) -> OwnData:
     """Return the rows of one, two or three tables, split into train, dev and test.
 
-    One table is split by connected texts, 80/10/10. With two tables the second is dev; a third is
-    test, which may have no labels. The labels determine the task, unless `task` is given.
+    One table is split by connected texts, 80/10/10, or into folds. With two tables the second is
+    dev; a third is test, which may have no labels. The labels determine the task, unless `task` is
+    given.
 
     Args:
         paths: of the tables.
         columns: names or numbers (from 1) of the texts and of the label; () for usual names.
         task: a name of OWN, "" to determine it from the labels.
         seed: of the split.
+        folds: of one table; 1: it is split 80/10/10.
 
     Raises:
         DataError: a table that cannot be read, labels that fit no task or several, or rows that
@@ -113,6 +120,10 @@ def read_pairs(
         raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
     record, label_of = _understood(files, task)
     parts = [_examples(file, record, label_of) for file in files]
+    if folds > 1:
+        splits = _in_folds(parts[0], record, seed, folds, paths[0])
+        assert splits.task is not None
+        return OwnData(splits, splits.task, _in_words(files, splits, splits.task))
     if len(parts) == 1:
         train, dev, test = split_by_texts(parts[0], record, seed, paths[0])
     else:
@@ -466,11 +477,7 @@ def split_by_texts(
         DataError: there are too few rows, or one group of them is too large.
     """
     count = len(examples)
-    remedy = "give files for dev and test: --pairs TRAIN DEV TEST"
-    if count < FEWEST_ROWS:
-        raise DataError(f"{path}: {count} rows, at least {FEWEST_ROWS} to be split; {remedy}")
-    groups = groups_by_text(examples)
-    members = _members(groups, examples, task)  # (G, L)
+    groups, members = _groups(examples, task, path)
     held_out = count - int(0.8 * count)
     sizes = np.array([held_out // 2, held_out - held_out // 2])  # of dev and test
     free = sizes.copy()
@@ -487,17 +494,75 @@ def split_by_texts(
                 shares[side] -= members[group]
                 break
     if (free > (1 - SMALLEST_PART) * sizes).any():
-        largest = int(members.sum(axis=1).max())
-        raise DataError(
-            f"{path}: shared texts connect {largest} of {count} rows, and a text may occur in "
-            f"only one split; {remedy}"
-        )
+        raise _too_connected(members, path)
     rows = part[groups]
     train, dev, test = (
         [example for example, at in zip(examples, rows, strict=True) if at == side]
         for side in range(3)
     )
     return train, dev, test
+
+
+def folds_by_texts(
+    examples: Sequence[Any], task: Task, seed: int, folds: int, path: str = "the file"
+) -> np.ndarray:
+    """Return the fold of each row, (N,) numbers from 0, with no text in two folds.
+
+    The folds have about the same size and the same shares of the classes.
+
+    Raises:
+        DataError: there are too few rows, or one group of them is too large.
+    """
+    groups, members = _groups(examples, task, path)
+    # The remaining number of rows of each label for each fold, (folds, L).
+    room = np.tile(members.sum(axis=0) / folds, (folds, 1))
+    fold = np.zeros(len(members), np.int64)  # of each group
+    drawn = np.random.default_rng([seed, len(examples)]).permutation(len(members))
+    # Large groups first; small ones fill what is left.
+    for group in drawn[np.argsort(-members[drawn].sum(axis=1), kind="stable")]:
+        fold[group] = (room @ members[group]).argmax()
+        room[fold[group]] -= members[group]
+    rows = fold[groups]
+    sizes = np.bincount(rows, minlength=folds)
+    if sizes.min() < SMALLEST_PART * len(rows) // folds:
+        raise _too_connected(members, path)
+    return rows
+
+
+def _in_folds(examples: list[Any], task: Task, seed: int, folds: int, path: str) -> Splits:
+    """Return a table in folds; each fold's train rows determine the scale of its heads."""
+    rows = folds_by_texts(examples, task, seed, folds, path)
+    parts = []
+    for fold in range(folds):
+        train = [example for example, at in zip(examples, rows, strict=True) if at != fold]
+        test = [example for example, at in zip(examples, rows, strict=True) if at == fold]
+        _check_part("train", path, train, task, is_split=True)
+        record = _on_scale_of(train, task) if task.label_kind == "score" else task
+        parts.append(Splits(train, [], test, record))
+    record = _on_scale_of(examples, task) if task.label_kind == "score" else task
+    return Splits(examples, [], [], record, tuple(parts))
+
+
+def _groups(examples: Sequence[Any], task: Task, path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the group of each row by connected texts, (N,), and the `_members` of each.
+
+    Raises:
+        DataError: there are too few rows to be split.
+    """
+    if len(examples) < FEWEST_ROWS:
+        raise DataError(
+            f"{path}: {len(examples)} rows, at least {FEWEST_ROWS} to be split; {MORE_FILES}"
+        )
+    groups = groups_by_text(examples)
+    return groups, _members(groups, examples, task)
+
+
+def _too_connected(members: np.ndarray, path: str) -> DataError:
+    largest, count = int(members.sum(axis=1).max()), int(members.sum())
+    return DataError(
+        f"{path}: shared texts connect {largest} of {count} rows, and a text may occur in only "
+        f"one split; {MORE_FILES}"
+    )
 
 
 def _members(groups: np.ndarray, examples: Sequence[Any], task: Task) -> np.ndarray:
@@ -551,6 +616,8 @@ def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
     if without := len(examples) - counts.total():
         item += f" ({without} without a label)"
     how = f"split {sizes} by connected texts" if len(files) == 1 else f"train/dev/test {sizes}"
+    if folds := len(splits.folds):
+        how = f"every row is scored once ({folds} folds by connected texts)"
     return (
         f"{names}: {len(examples)} {item}, label {task.label!r} {labels}: {TASK_WORDS[task.name]}; "
         f"{how}"

@@ -58,6 +58,13 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
     return np.sort(order[:count])
 
 
+def of_all_rows(splits: Splits, of_folds: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the values of the test rows of every fold in the order of all rows, (N, ...)."""
+    places = {example.id: place for place, example in enumerate(splits.all)}
+    order = [places[example.id] for fold in splits.folds for example in fold.test]
+    return np.concatenate(of_folds)[np.argsort(order)]
+
+
 Parts = tuple[np.ndarray, np.ndarray]  # rows to fit on and held-out rows, (n,) and (m,)
 
 

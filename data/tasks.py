@@ -35,6 +35,7 @@ from runtime.files import digest
 logger = logging.getLogger("data")
 
 SPLITS = ("train", "dev", "test")
+EVERY_ROW = "all"  # the split of a table in folds
 # Rows of STS-Benchmark counted through its train, dev and test files, in that order.
 OFFICIAL_DEV_ROWS = range(5749, 7249)
 
@@ -407,17 +408,26 @@ class Splits:
     """The three parts of a task: lists of Sentence (sst) or of SentencePair (para, sts).
 
     `task` is the record with names, scale and words of their file; None: that of TASKS.
+    A table in folds has all rows in `train`. Each of its `folds` has a part of them as test rows
+    and the others as train rows; no text is in both.
     """
 
     train: list[Any]
     dev: list[Any]
     test: list[Any]
     task: Task | None = None
+    folds: tuple["Splits", ...] = ()
+
+    @property
+    def all(self) -> list[Any]:
+        """Return the rows of a table in folds, all of which are scored; [] without folds."""
+        return self.train if self.folds else []
 
     @property
     def digest(self) -> str:
         """Return the SHA-256 of all rows, and of the names, scale and words of their file."""
         rows: list[Any] = [asdict(row) for row in (*self.train, *self.dev, *self.test)]
+        rows += [fold.digest for fold in self.folds]
         return digest(rows if self.task is None else [*rows, self.task.of_file])
 
 

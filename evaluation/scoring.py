@@ -13,24 +13,30 @@ from data.examples import Example
 from data.overlap import Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
-from evaluation.intervals import intervals
+from evaluation.intervals import IN_FOLDS, intervals
 from evaluation.metrics import best_threshold, labels_of, row_errors, task_metrics
 
 BINS = 15  # of equal width, as in Guo et al. 2017
 ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
 
 Block = dict[str, Any]  # a part of a cell in results.json
+# Scored rows, (N,) bool, and the scores (M,) and labels (M,) that choose their threshold.
+Chooser = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def score_split(
-    task: str, examples: Sequence[Example], predictions: np.ndarray, seen: Seen
+    task: str,
+    examples: Sequence[Example],
+    predictions: np.ndarray,
+    seen: Seen,
+    wider: float = 1.0,
 ) -> Block:
     """Return `n`, `metrics`, `interval`, `overlap` and `phenomena` of a labelled split.
 
-    `interval` holds low, high and method by metric (see intervals). `overlap` holds the shares of
-    rows with a sentence, or with the whole pair, seen in training or selection, and
-    `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n` and the mean
-    `error` (see row_errors) of the rows of each tag; it is {} without tags.
+    `interval` holds low, high and method by metric, `wider` by this factor (see intervals).
+    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
+    selection, and `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n`
+    and the mean `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
     labels = labels_of(examples)
     shared = overlap(examples, seen)
@@ -43,7 +49,7 @@ def score_split(
     return {
         "n": len(examples),
         "metrics": task_metrics(task, predictions, labels),
-        "interval": _intervals(task, predictions, labels, clusters_of(examples)),
+        "interval": _intervals(task, predictions, labels, clusters_of(examples), wider=wider),
         "overlap": {
             "sentences": shared.share_sentences,
             "pairs": shared.share_pairs,
@@ -67,6 +73,7 @@ def at_threshold(
     held_out_labels: np.ndarray,
     *,
     clusters: np.ndarray,
+    folds: Sequence[Chooser] = (),
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
@@ -74,20 +81,25 @@ def at_threshold(
 
     Args:
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
+        folds: what chooses the threshold for the rows of each fold, whose head is another one.
 
     Returns:
         `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
         or above the threshold are positive.
     """
     block: Block = {"n": len(held_out)}
+    wider = IN_FOLDS if folds else 1.0
     for metric in ("accuracy", "f1"):
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
-        calls = (probabilities >= threshold).astype(np.float64)
+        thresholds = np.full(len(labels), threshold)
+        for rows, of_fold, labels_of_fold in folds:
+            thresholds[rows] = best_threshold(of_fold, labels_of_fold, metric)
+        calls = (probabilities >= thresholds).astype(np.float64)
         block[metric] = {
             "threshold": threshold,
             "value": task_metrics(task, calls, labels, [metric])[metric],
-            "interval": _intervals(task, calls, labels, clusters, [metric])[metric],
+            "interval": _intervals(task, calls, labels, clusters, [metric], wider)[metric],
         }
     return block
 
@@ -161,6 +173,7 @@ def _intervals(
     labels: np.ndarray,
     clusters: np.ndarray,
     names: Sequence[str] | None = None,
+    wider: float = 1.0,
 ) -> Block:
-    by_metric = intervals(task, predictions, labels, clusters, names)
+    by_metric = intervals(task, predictions, labels, clusters, names, wider)
     return {metric: interval and asdict(interval) for metric, interval in by_metric.items()}

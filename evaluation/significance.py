@@ -21,6 +21,7 @@ from data.tasks import TASKS
 from evaluation.clusters import alone, count
 from evaluation.intervals import (
     FEWEST,
+    LEAST,
     LEVEL,
     POWER,
     Interval,
@@ -31,11 +32,11 @@ from evaluation.intervals import (
     resampled,
     standard_error,
     weighted_metric,
+    widened,
 )
 from evaluation.metrics import SHOWN, task_metrics
 
 SIGNIFICANT = 0.05
-LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
 ONE_SEED, SEVERAL_SEEDS = "t over rows", "t over rows and seeds"
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
@@ -99,6 +100,7 @@ def compare(
     *,
     clusters: np.ndarray | None = None,
     total: int | None = None,
+    wider: float = 1.0,
 ) -> tuple[list[Estimate], list[Comparison]]:
     """Return a metric of each system, and of each pair the difference with its test.
 
@@ -112,6 +114,7 @@ def compare(
         pairs: names; every two systems if None. Pairs without a common seed are left out.
         clusters: (N,) from `clusters_of`; None: every row is a cluster.
         total: resamples to draw; None: the number of `intervals.resamples`.
+        wider: the factor of all standard errors and intervals.
     """
     n, least = len(labels), LEAST[metric]
     clusters = alone(n) if clusters is None else clusters
@@ -136,9 +139,10 @@ def compare(
             if metric == "accuracy" and mean in (0.0, 1.0):
                 interval = exact_share(mean, units)  # right on all rows, or on none
             elif len(keys) == 1:
-                interval = percentiles(drawn[keys[0]])
+                interval = widened(percentiles(drawn[keys[0]]), mean, wider, least)
             else:
                 error = standard_error(np.mean([drawn[key] for key in keys], axis=0), units)
+                error *= wider
                 interval = over_seeds(values, error, units).interval().within(least, 1)
         deviation = float(values.std(ddof=1)) if len(values) > 1 and mean is not None else None
         estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
@@ -153,7 +157,7 @@ def compare(
         versus = Comparison(a, b, metric, n, seeds, _mean(first - second), None, test, None)
         if drawn and versus.difference is not None:
             apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
-            error = standard_error(np.mean(apart, axis=0), units)
+            error = wider * standard_error(np.mean(apart, axis=0), units)
             # All resamples may agree on a difference; with G clusters, t is never above G.
             error = max(error, abs(versus.difference) / units)
             spread = over_seeds(first - second, error, units)

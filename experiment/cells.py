@@ -2,16 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import mean
 from typing import Any
 
 import numpy as np
 
 from data.examples import Example, in_the_other_order
-from data.selection import MOST_TO_TRY, MOST_TRIALS, Parts, nested_rows, parts_of
-from data.tasks import TASKS, Splits
+from data.selection import (
+    MOST_TO_TRY,
+    MOST_TRIALS,
+    Parts,
+    nested_rows,
+    of_all_rows,
+    parts_of,
+)
+from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
+from evaluation.intervals import IN_FOLDS
 from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_metrics
-from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
+from evaluation.scoring import Chooser, at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
 from heads.choice import Chosen
@@ -20,7 +29,7 @@ from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
 from heads.saved import save_head
-from heads.train import FittedHead, HeadTask, by_name, head_soft, soft_of
+from heads.train import FittedHead, HeadTask, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -40,6 +49,7 @@ class FittedCell:
     fitted: FittedHead  # the head and its predictions
     encoder: SentenceEncoder  # in its state after training
     chosen: Chosen | None  # epochs and rate, if a part of train chose them
+    folds: tuple["FittedCell", ...] = ()  # of a table in folds: the heads that scored its rows
 
 
 def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
@@ -68,12 +78,14 @@ def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] |
     return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
 
-def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
+def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned, splits: Splits) -> HeadTask:
     """Return a head's training data, settings and dev score."""
-    cell, splits = head.cell, opened.inputs.splits[head.cell.task]
+    cell = head.cell
     train = in_orders(train_examples(cell, splits.train), head.config)
     config = head.config.for_rows(len(train))
-    inputs = inputs_of_head(opened, head, tuned) if config.tune == "frozen" and train else None
+    inputs = None
+    if config.tune == "frozen" and train:
+        inputs = inputs_of_head(opened, head, tuned, splits)
     dev_score = score_on(splits.dev, cell.task)
     return HeadTask(cell.task, cell.reader, config, replace(splits, train=train), dev_score, inputs)
 
@@ -121,17 +133,20 @@ def _has_classes(cell: Coordinates) -> bool:
     return TASKS[cell.task].label_kind != "score"
 
 
-def inputs_of_head(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, HeadInputs]:
+def inputs_of_head(
+    opened: Run, head: PlannedHead, tuned: Tuned, splits: Splits
+) -> dict[str, HeadInputs]:
     """Return the inputs of a head on a frozen encoder, from the embeddings of all rows.
 
-    So the encoder reads the texts once for all numbers of labels and for the trials.
+    So the encoder reads the texts once for all numbers of labels, for all folds and for the trials.
     """
     cell, config = head.cell, head.config
-    labelled, task = opened.inputs.splits[cell.task].train, opened.inputs.record(cell.task)
-    everything = replace(opened.inputs.splits[cell.task], train=in_orders(labelled, config))
+    labelled, task = splits.train, opened.inputs.record(cell.task)
+    everything = replace(splits, train=in_orders(labelled, config))
+    every_row = in_orders(opened.inputs.splits[cell.task].train, config)
     inputs = inputs_of(
         tuned.encoder,
-        by_name(everything),
+        {EVERY_ROW: every_row} | by_name(everything),
         FEATURES[cell.reader](config.features),
         config.tune,
         opened.cache,
@@ -141,9 +156,30 @@ def inputs_of_head(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, He
     rows = train_rows(cell, labelled)
     if config.both_orders and task.is_pair:
         rows = np.concatenate([rows, len(labelled) + rows])
+    del inputs[EVERY_ROW]
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
     return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
+
+
+def over_folds(result: FittedCell, folds: Sequence[FittedCell], splits: Splits) -> FittedCell:
+    """Return a head that was trained on all rows, with the predictions of the folds' heads."""
+
+    def merged(of_folds: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        return {EVERY_ROW: of_all_rows(splits, [of_fold["test"] for of_fold in of_folds])}
+
+    fits, inputs = [fold.fitted for fold in folds], result.fitted.inputs["train"]
+    assert isinstance(inputs, FrozenInputs)
+    fitted = replace(
+        result.fitted,
+        logits=merged([fit.logits for fit in fits]),
+        predictions=merged([fit.predictions for fit in fits]),
+        soft=merged([fit.soft for fit in fits]),
+        # Without the pairs in the other order.
+        inputs={EVERY_ROW: replace(inputs, index=inputs.index[: len(splits.all)])},
+        seconds=sum((fit.seconds for fit in fits), result.fitted.seconds),
+    )
+    return replace(result, fitted=fitted, folds=tuple(folds))
 
 
 def write_training(
@@ -196,8 +232,8 @@ def scored(
         return head_soft(fitted.head, inputs[""])
 
     chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
-    # Thresholds are also chosen on labelled examples.
-    seen = opened.seen_by(head.stage, [*train, *held_out])
+    # Thresholds are also chosen on labelled examples. A fold shares no text with the others.
+    seen = opened.seen_by(head.stage, [] if result.folds else [*train, *held_out])
     soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
     cells = []
     for split, predictions in fitted.predictions.items():
@@ -205,8 +241,9 @@ def scored(
         if not is_labelled(examples):
             continue
         labels, clusters = labels_of(examples), clusters_of(examples)
-        scores = score_split(head.task, examples, predictions, seen)
-        soft = soft_of(fitted.head, fitted.logits[split])
+        wider = IN_FOLDS if result.folds else 1.0
+        scores = score_split(head.task, examples, predictions, seen, wider)
+        soft = fitted.soft[split]
         behind = {"soft": soft}
         # The encoder's similarity without a head: the cosine, or MaxSim.
         inputs = fitted.inputs[split]
@@ -223,7 +260,12 @@ def scored(
         if held_out:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(
-                head.task, soft, labels, *chosen_by, clusters=clusters
+                head.task,
+                soft,
+                labels,
+                *chosen_by,
+                clusters=clusters,
+                folds=choosers(result, splits),
             )
         if head.reader == "cross" and split == "dev":  # slow: reads all pairs again
             swapped = read(in_the_other_order(examples))
@@ -232,7 +274,10 @@ def scored(
             **asdict(head),
             split=split,
             key=key,
-            labels=len(train),
+            # Of the heads that were scored.
+            labels=round(mean(len(fold.train) for fold in splits.folds or [splits]))
+            if result.folds
+            else len(train),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
             steps=fitted.steps,
@@ -244,6 +289,17 @@ def scored(
         folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
+
+
+def choosers(result: FittedCell, splits: Splits) -> list[Chooser]:
+    """Return the test rows of each fold, and the held-out predictions for its threshold."""
+    numbers = [np.full(len(fold.test), number) for number, fold in enumerate(splits.folds)]
+    of_rows = of_all_rows(splits, numbers) if numbers else np.empty(0)
+    return [
+        (of_rows == number, fold.chosen.soft, labels_of(fold.chosen.held_out))
+        for number, fold in enumerate(result.folds)
+        if fold.chosen
+    ]
 
 
 def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
@@ -259,7 +315,8 @@ def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
         scored_rows = [*splits.dev, *splits.test]
         parts = parts_of(splits.train, scored_rows, cell.seed, _has_classes(cell))
         return [splits.train[row] for _, held_out in parts for row in held_out.tolist()]
-    return result.chosen.held_out if result.chosen else []
+    chosen = [fold.chosen for fold in (result, *result.folds)]
+    return result.chosen.held_out if result.chosen and all(chosen) else []
 
 
 def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:

@@ -94,7 +94,8 @@ def find_inputs(settings: Settings) -> Inputs:
     about, records = "", TASKS
     if settings.pairs:
         task = settings.task[0] if settings.task else ""
-        tables = read_pairs(settings.pairs, settings.columns, task, settings.seed)
+        folds = settings.folds or 1
+        tables = read_pairs(settings.pairs, settings.columns, task, settings.seed, folds)
         about, task = tables.about, tables.task.name
         records = TASKS | {task: tables.task}
         settings, splits = replace(settings, task=(task,)), {task: tables.splits}
@@ -128,7 +129,8 @@ def find_inputs(settings: Settings) -> Inputs:
     if about:
         (of_file,) = splits.values()
         train = [pair for pair in of_file.train if isinstance(pair, SentencePair)]
-        selection = disjoint(train, [*of_file.dev, *of_file.test])[:MOST]
+        scored = [*of_file.dev, *of_file.test, *of_file.all]
+        selection = disjoint(train, scored)[:MOST]
     else:
         selection = selection_pairs(folder, splits.get("sts"))
     inputs = Inputs(

@@ -55,6 +55,8 @@ def plan(inputs: Inputs) -> str:
         + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.about or inputs.data_folder}",
     ]
+    if len(settings.pairs) == 1 and settings.why_no_folds:
+        lines.append(f"folds     none: {settings.why_no_folds}")
     for task, splits in inputs.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
         if inputs.about:
@@ -160,14 +162,18 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     stage = next(stage for stage in inputs.stages if not stage.baseline)
     for training in stage.trainings:
         for head in training.heads:
-            cell = head.cell
+            cell, splits = head.cell, inputs.splits[head.cell.task]
             where = f"          {cell.task}{cell.few}"
-            if parts := parts_to_try(head, inputs.splits[cell.task], named):
+            then = "then all rows train"
+            if splits.folds:  # they differ little
+                where, splits = f"{where}, in each fold", splits.folds[0]
+                then = "then all rows of the other folds train"
+            if parts := parts_to_try(head, splits, named):
                 chosen_by = sum(len(held_out) for _, held_out in parts)
                 how = f"{len(parts[0][0]):,} rows{'' if cell.tune == 'frozen' else ' (tuned)'}"
                 trials = "a trial" if len(parts) == 1 else f"{len(parts)} trials"
                 by = f"{chosen_by:,} others choose"
-                sizes[f"{where}: {trials} on {how}, {by}; then all rows train"] = None
+                sizes[f"{where}: {trials} on {how}, {by}; {then}"] = None
                 rates = head.rates or rates
             elif head.tries:
                 few = "too few rows share no text with the others; the last epoch is kept"

@@ -42,6 +42,8 @@ LAYOUT = 2
 
 LAST_SEED = 2**31
 
+FOLDS = 5  # of one table
+
 FEWEST = 10  # labelled examples of the smallest training
 
 DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase and similarity, or
@@ -178,6 +180,15 @@ class Settings:
         "your own table of texts and labels; or two or three: train, dev, test",
         metavar="FILE",
     )
+    folds: int | None = option(
+        None,
+        "folds of one table by connected texts: every row is scored once, by heads that saw none "
+        "of its texts; 1: split 80/10/10 (default: 5 with frozen encoders, else 1)",
+        least=1,
+        most=100,
+        metavar="N",
+        rare=True,
+    )
     columns: tuple[str, ...] = option(
         (),
         "columns of --pairs: FIRST SECOND LABEL (or TEXT LABEL) by name, or by number without a "
@@ -288,6 +299,7 @@ class Settings:
             raise UserError("--train-rows: requires single-task heads; leave out --tune joint")
         if "none" in self.tune:
             self._check_published()
+        self._check_folds()
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -472,6 +484,31 @@ class Settings:
             )
         if "joint" in self.tune:
             raise UserError("--tune joint: --pairs is one task; leave out joint")
+
+    @property
+    def why_no_folds(self) -> str:
+        """Return why one table cannot be scored in folds, with the remedy; "" if it can."""
+        if self.tune != ("frozen",):
+            return "a fine-tuned encoder is trained once, not for every fold; use --tune frozen"
+        for name, (named, flag) in self.training_files().items():
+            if named is None and flag == "--unsup-data":
+                return f"{name} would read the texts that are scored; give {flag} FILE"
+        if self.train_rows != ("all",):
+            return "--train-rows needs the same test rows for all sizes; leave it out"
+        if self.select == "dev":
+            return "--select dev needs a dev split; leave it out"
+        return ""
+
+    def _check_folds(self) -> None:
+        """Fill in the number of folds; raise UserError for folds that are impossible."""
+        one_table = len(self.pairs) == 1
+        if self.folds is None:
+            folds = FOLDS if one_table and not self.why_no_folds else 1
+            object.__setattr__(self, "folds", folds)
+        elif self.folds > 1 and not one_table:
+            raise UserError(f"--folds {self.folds}: splits one table; give one file with --pairs")
+        elif self.folds > 1 and self.why_no_folds:
+            raise UserError(f"--folds {self.folds}: {self.why_no_folds}, or --folds 1")
 
     def _check_published(self) -> None:
         """Raise UserError if no reader can use a published head unchanged."""

@@ -132,14 +132,15 @@ similarity.
 LABELLED is a table of pairs, separated by tabs, commas or semicolons, or JSON lines:
 two texts, and a label that is 0 or 1, or yes or no. Pairs with a text that the head was
 trained on are left out and counted, because its scores on them are too good.
-You can therefore use the table of the run again.
+You can therefore use the table of the run again. If it was scored in folds, all of
+its pairs are used, with the scores of the heads that were trained without their texts.
 
 The threshold is chosen on half of the pairs. Precision and recall are measured on the
 other half, with 95% intervals. No text is in both halves.""",
         epilog="""\
 examples:
   python -m heads threshold runs/para labelled.tsv
-  python -m heads threshold runs/mine my.tsv --precision 0.9   # its dev and test part
+  python -m heads threshold runs/mine my.tsv --precision 0.9   # the run's own table
   python -m heads threshold runs/all labelled.csv --cell para --precision 0.95
 
 Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project.""",
@@ -150,7 +151,7 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     from data.pairs import read_labelled
     from evaluation.threshold import find_threshold, reason
     from heads.saved import find_cell, load_head, why_no_threshold
-    from heads.unseen import not_trained_on
+    from heads.unseen import unseen_scores
 
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -158,13 +159,12 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     if problem := why_no_threshold(cell.path):
         raise DataError(f"{cell.name}: {problem}")
     labelled = read_labelled(options.file, options.columns, options.at)
-    pairs = not_trained_on(labelled, options.run, cell.task)
+    head = load_head(cell.path, options.device)
+    pairs, scores = unseen_scores(labelled, cell, head)  # (N,)
     if left_out := len(labelled) - len(pairs):
         count = f"{left_out:,} of {len(labelled):,} pairs are left out"
         print(f"{count}: the head was trained on one of their texts", file=sys.stderr)
     print(f"cell {cell.name}", file=sys.stderr)
-    head = load_head(cell.path, options.device)
-    scores = head.soft([pair.texts for pair in pairs])  # (N,)
     found = find_threshold(pairs, scores, options.precision, str(options.file))
     print(found.table(reason(options.precision)))
     column = "probability" if head.task.label_kind == "binary" else head.task.label

@@ -95,6 +95,7 @@ class FittedHead:
     head: Head
     logits: dict[str, np.ndarray]  # split -> (N,) or (N, C)
     predictions: dict[str, np.ndarray]  # split -> (N,), made from these
+    soft: dict[str, np.ndarray]  # split -> (N,) or (N, C), see heads.heads.Head.soft
     inputs: dict[str, HeadInputs]  # split -> inputs of the logits
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
     steps: int  # of the whole training, also if joint
@@ -158,6 +159,7 @@ def fit_heads(
             head,
             logits[task],
             {split: predicted(head, rows) for split, rows in logits[task].items()},
+            {split: soft_of(head, rows) for split, rows in logits[task].items()},
             trainer.inputs[task],
             trainer.history[task],
             trainer.kept_step,
@@ -172,7 +174,7 @@ def fit_heads(
 def by_name(splits: Splits) -> dict[str, list[Any]]:
     """Return the splits that have examples, by name."""
     named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
-    return {name: examples for name, examples in named.items() if examples or name != "test"}
+    return {name: examples for name, examples in named.items() if examples or name == "train"}
 
 
 def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list[Phase]:
@@ -320,7 +322,7 @@ class HeadTrainer:
     def reading_speed(self, task: str) -> float:
         """Return sentences per second from raw text to prediction; a pair counts as two."""
         head_task = self.head_tasks[task]
-        examples = head_task.splits.dev[:SPEED_ROWS]
+        examples = (head_task.splits.dev or head_task.splits.train)[:SPEED_ROWS]
         started = time.perf_counter()
         self.logits(task, LiveInputs(self.encoder, examples, head_task.features))
         seconds = time.perf_counter() - started
@@ -385,7 +387,7 @@ class HeadTrainer:
         logits: dict[str, np.ndarray] = {}
         for task, head_task in self.head_tasks.items():
             score = None
-            if is_main() and wanted:
+            if is_main() and wanted and head_task.splits.dev:
                 logits[task] = self.logits(task, self.inputs[task]["dev"])
                 score = head_task.dev_score(predicted(self.heads[task], logits[task]))
             score = main_decides(score)

@@ -1,38 +1,59 @@
-"""Which labelled pairs a run's heads have not been trained on."""
+"""Scores of labelled pairs by heads that were not trained on their texts."""
 
 import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from data.examples import DataError, SentencePair
 from data.locate import data_folder
 from data.overlap import disjoint
 from data.pairs import read_pairs
-from data.tasks import read_task
-from heads.saved import run_config
+from data.tasks import EVERY_ROW, Splits, read_task
+from heads.saved import FinishedCell, SavedHead, run_config
 
 logger = logging.getLogger(__name__)
 
 
-def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[SentencePair]:
-    """Return the pairs that share no text with the training rows of a task in a run.
+def unseen_scores(
+    pairs: Sequence[SentencePair], cell: FinishedCell, head: SavedHead
+) -> tuple[list[SentencePair], np.ndarray]:
+    """Return the pairs with texts that were not trained on, and their scores (N,).
 
-    All pairs are returned if the run's data no longer exists.
+    They are scored by the saved head. The rows of a table in folds come first, with the scores that
+    the run stored: those of heads that were trained without their texts. All pairs are returned if
+    the run's data no longer exists.
 
     Raises:
-        DataError: the data has changed since the run.
+        DataError: the data has changed since the run, or stored scores are missing.
     """
+    run = cell.path.parent.parent
+    splits = _splits_of(run, cell.task)
+    if splits is None:
+        return list(pairs), head.soft([pair.texts for pair in pairs])
+    stored = _scores_in_folds(run, cell, splits) if splits.folds else {}
+    in_folds = [pair for pair in pairs if _words(pair) in stored]
+    others = disjoint([pair for pair in pairs if _words(pair) not in stored], splits.train)
+    scores = [np.array([stored[_words(pair)] for pair in in_folds])]
+    if others:
+        scores.append(head.soft([pair.texts for pair in others]))
+    return [*in_folds, *others], np.concatenate(scores)
+
+
+def _splits_of(run: Path, task: str) -> Splits | None:
+    """Return the run's data of a task; None, with a warning, if it no longer exists."""
     config = run_config(run)
     options = config["options"]
     try:
         if tables := options.get("pairs"):
             seed, columns = options.get("seed", 42), options.get("columns") or ()
-            splits = read_pairs(tables, columns, task, seed).splits
+            splits = read_pairs(tables, columns, task, seed, options.get("folds") or 1).splits
         else:
             splits = read_task(data_folder(options["data"]), task)
     except DataError as error:
         logger.warning("%s; pairs that the head was trained on are not left out", error)
-        return list(pairs)
+        return None
     # A table is split anew when it is read: other rows are in train if it has changed.
     if splits.digest != config.get("sha256", {}).get(task):
         named = ", ".join(tables) if tables else f"{options['data']}: {task}"
@@ -40,4 +61,22 @@ def not_trained_on(pairs: Sequence[SentencePair], run: Path, task: str) -> list[
             f"{named}: changed since {run} was written, so the pairs that the head was trained on "
             "are unknown; run its command again, or restore the original"
         )
-    return disjoint(pairs, splits.train)
+    return splits
+
+
+def _scores_in_folds(run: Path, cell: FinishedCell, splits: Splits) -> dict[tuple[str, ...], float]:
+    """Return the stored score of each row of a table in folds, by its texts."""
+    path = run / "predictions" / cell.name / f"{cell.task}-{EVERY_ROW}-soft.npz"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            scores = dict(zip(file["ids"].tolist(), file["soft"].tolist(), strict=True))
+        return {_words(row): scores[row.id] for row in splits.all}
+    except (ValueError, KeyError, OSError) as error:
+        raise DataError(
+            f"{path}: no scores of the table's rows ({error!r}); run the command again"
+        ) from None
+
+
+def _words(pair: SentencePair) -> tuple[str, ...]:
+    """Return the texts of a pair with white space as in the rows of a run."""
+    return tuple(" ".join(text.split()) for text in pair.texts)

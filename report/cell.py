@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import mean
 from typing import Any
 
-from data.tasks import TASKS
+from data.tasks import EVERY_ROW, TASKS
 from evaluation.metrics import METRICS, Metrics
 from heads.config import READERS
 
@@ -163,6 +163,11 @@ def csv_columns() -> list[str]:
     ]
     costs = names.index("seconds")
     return [*names[:costs], *METRIC_COLUMNS, *names[costs:], "steps", "rate"]
+
+
+def rows_of(split: str) -> str:
+    """Return a split in words."""
+    return "all rows" if split == EVERY_ROW else split
 
 
 def best_known(cells: Sequence[Cell]) -> list[Cell]:

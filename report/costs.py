@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from data.examples import DataError
-from data.tasks import TASKS
+from data.tasks import EVERY_ROW, TASKS
 from heads.config import READERS
 from report.cell import Cell, of_most_labels
 from report.rows import ScoredRows
@@ -261,7 +261,7 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
     scored = ScoredRows(folder, best)
     texts = {}
     for name in dict.fromkeys(cell.task for cell in best):
-        dev = scored.examples(name, "dev")
+        dev = scored.examples(name, next(cell.split for cell in best if cell.task == name))
         # The same examples every time, drawn from all of the file.
         rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
         texts[name] = [dev[row].texts for row in rows]
@@ -290,10 +290,10 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
 
 
 def best_cells(run: RunFolder) -> list[Cell]:
-    """Return, for each task, reader and encoder, the cell with the best dev score."""
+    """Return the best cell on dev, or in folds, for each task, reader and encoder."""
     rivals: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in of_most_labels(run.cells()):
-        if cell.split == "dev":
+        if cell.split in ("dev", EVERY_ROW):
             # Joint training also has an sst head on the cross-encoder; it reads as a bi-encoder.
             rivals.setdefault((cell.task, cell.reader, cell.model), []).append(cell)
     if not rivals:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError, Example
-from data.tasks import TASKS, Splits, Task
+from data.tasks import EVERY_ROW, TASKS, Splits, Task
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
 from report.judging import Judged, judge_cells, read_judged
@@ -134,7 +134,10 @@ def _tasks(cells: Sequence[Cell]) -> list[str]:
 
 def _scored(rows: ScoredRows, task: str, cells: Sequence[Cell]) -> Splits:
     """Return the splits of a task that cells scored; the others, such as train, stay empty."""
+    of_task = [cell for cell in cells if cell.task == task]
+    if of_task[0].split == EVERY_ROW:
+        return rows.tables(task)
     scored: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
-    for split in dict.fromkeys(cell.split for cell in cells if cell.task == task):
+    for split in dict.fromkeys(cell.split for cell in of_task):
         scored[split] = rows.examples(task, split)
-    return Splits(**scored, task=rows.task(task))
+    return Splits(scored["train"], scored["dev"], scored["test"], rows.task(task))

@@ -16,9 +16,10 @@ import numpy as np
 from baselines.words import FUNCTION_WORDS, jaccard
 from data.examples import Example
 from data.overlap import disjoint
-from data.tasks import TASKS, Splits
+from data.selection import of_all_rows
+from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import LEVEL, Interval
+from evaluation.intervals import IN_FOLDS, LEVEL, Interval
 from evaluation.metrics import best_threshold, is_labelled, labels_of
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
@@ -149,9 +150,16 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
                 metrics.append((COSINE, "spearman", place.cosines, place.pairs))
             estimates: list[Estimate] = []
             comparisons: list[Comparison] = []
+            wider = IN_FOLDS if place.split == EVERY_ROW else 1.0
             for name, metric, runs, pairs in metrics:
                 scores, differences = compare(
-                    place.task, metric, runs, place.labels, pairs, clusters=place.clusters
+                    place.task,
+                    metric,
+                    runs,
+                    place.labels,
+                    pairs,
+                    clusters=place.clusters,
+                    wider=wider,
                 )
                 estimates += [replace(score, metric=name) for score in scores]
                 comparisons += [replace(versus, metric=name) for versus in differences]
@@ -193,7 +201,8 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
             system: estimate.mean
             for system, estimate in places[task, chosen_on].scores(TASKS[task].main_metric).items()
         }
-        if all(cell.choice for cell in final):
+        # In folds, the part of train is scored too.
+        if final[0].split != EVERY_ROW and all(cell.choice for cell in final):
             chosen_on = "train"
             of_seeds = by_system(final)
             scores = {
@@ -255,11 +264,20 @@ def judge_cells(
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]
     for (task, split), of_split in scored.items():
-        calls = overlap_calls(task, getattr(splits[task], split), splits[task].train)
+        calls = _overlap_of(task, splits[task], split)
         if calls is not None:  # the same for every seed
             all_seeds = [seed for runs in of_split.systems.values() for seed in runs]
             of_split.systems[OVERLAP] = dict.fromkeys(all_seeds, calls)
     return judge(list(scored.values()), cells)
+
+
+def _overlap_of(task: str, splits: Splits, split: str) -> np.ndarray | None:
+    """Return the predictions of word overlap for a split; in folds, each has its threshold."""
+    if split != EVERY_ROW:
+        return overlap_calls(task, getattr(splits, split), splits.train)
+    calls = [overlap_calls(task, fold.test, fold.train) for fold in splits.folds]
+    of_folds = [of_fold for of_fold in calls if of_fold is not None]
+    return of_all_rows(splits, of_folds) if len(of_folds) == len(calls) else None
 
 
 def overlap_calls(

@@ -29,20 +29,20 @@ class ScoredRows:
         self._home = cells[0].data
         self._paths = [str(path) for path in options.get("pairs") or ()]
         self._columns = [str(name) for name in options.get("columns") or ()]
-        self._seed = options.get("seed", 42)
+        self._seed, self._folds = options.get("seed", 42), options.get("folds") or 1
         self._read: dict[str, Splits] = {}  # tables, by the name of their task
         self._digests: dict[str, Any] = config.get("sha256", {})
 
     def task(self, name: str) -> Task:
         """Return a task's record, with the scale and words of its file."""
-        return (self._own(name).task if self._paths else None) or TASKS[name]
+        return (self.tables(name).task if self._paths else None) or TASKS[name]
 
     def examples(self, name: str, split: str, gold: Path | None = None) -> list[Any]:
         """Return the rows of a split.
 
         Args:
             name: of the task.
-            split: train, dev or test.
+            split: train, dev or test; all, for a table in folds.
             gold: the split's file, instead of the original one.
 
         Raises:
@@ -51,7 +51,7 @@ class ScoredRows:
         if self._paths:
             if gold is not None:
                 raise DataError(f"--gold {gold}: {self._path} was made with --pairs; give --data")
-            rows: list[Any] = getattr(self._own(name), split)
+            rows: list[Any] = getattr(self.tables(name), split)
             return rows
         path = gold or split_file(data_folder(self._data or self._home), TASKS[name], split)
         if not path.is_file():
@@ -59,7 +59,7 @@ class ScoredRows:
         return TASKS[name].read(path)
 
     @cached_property
-    def _tables(self) -> list[str]:
+    def _current(self) -> list[str]:
         """Return the current paths of the user's tables."""
         moved = Path(self._data) if self._data else None
         if moved is None:
@@ -75,13 +75,14 @@ class ScoredRows:
                 raise DataError(f"{path}: not found; give its current path with --data FILE")
         return paths
 
-    def _own(self, name: str) -> Splits:
+    def tables(self, name: str) -> Splits:
+        """Return the splits of the user's tables."""
         if name in self._read:
             return self._read[name]
-        splits = read_pairs(self._tables, self._columns, name, self._seed).splits
+        splits = read_pairs(self._current, self._columns, name, self._seed, self._folds).splits
         if splits.digest != self._digests.get(name):
             raise DataError(
-                f"{', '.join(self._tables)}: changed since {self._path} was written; run its "
+                f"{', '.join(self._current)}: changed since {self._path} was written; run its "
                 "command again, or give the original table with --data FILE"
             )
         self._read[name] = splits

@@ -10,7 +10,7 @@ from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
-from report.cell import COSINE, Cell, best_known, by_system, of_most_labels
+from report.cell import COSINE, Cell, best_known, by_system, of_most_labels, rows_of
 from report.judging import OVERLAP, Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
@@ -155,7 +155,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         if rows := tables.get((place.task, place.split)):
             rows += _overlap_rows(place, header=list(rows[0]))
     return "\n\n".join(
-        _task_table(f"{task}, {split}", rows) for (task, split), rows in tables.items()
+        _task_table(f"{task}, {rows_of(split)}", rows) for (task, split), rows in tables.items()
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from data.tasks import TASKS
+from data.tasks import EVERY_ROW, TASKS
 from evaluation.intervals import LEVEL, POWER, Interval
 from evaluation.metrics import SHOWN
 from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned
@@ -345,7 +345,12 @@ def _basis(asked: Sequence[Judged]) -> str:
         if place.task == "classes":  # of pairs or of single texts
             noun = "examples"
         of = f" of {task_name(place.task)}" if len(asked) > 1 else ""
-        examples.append(f"{place.estimates[0].n:,} {place.split} {noun}{of}")
+        n = f"{place.estimates[0].n:,}"
+        if place.split == EVERY_ROW:  # a table is one task
+            saw_none = "each was scored by a head that saw none of its texts"
+            examples.append(f"all {n} {noun}; {saw_none}")
+        else:
+            examples.append(f"{n} {place.split} {noun}{of}")
     sentences = [f"Based on {listed(examples)}."]
     chosen = [place for place in asked if place.question.chosen_on]
     if chosen:

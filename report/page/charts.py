@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation.significance import Comparison, Estimate
 from heads.config import READERS
-from report.cell import COSINE
+from report.cell import COSINE, rows_of
 from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
 from report.judging import Judged
@@ -134,7 +134,7 @@ def score_figures(run: FinishedRun) -> list[Figure]:
             figure = draw(
                 f"scores-{task.name}",
                 f"{sentence_case(task_name(task.name))}: {task.about}",
-                f"{metric} on {run.shown[0].split}. Lines are 95% confidence intervals.",
+                f"{metric} on {rows_of(run.shown[0].split)}. Lines are 95% confidence intervals.",
                 None,  # the table of scores has these numbers
                 partial(_paint_scores, scores=scores, metric=metric),
                 height=ROW * len(scores) + AROUND + 0.3,

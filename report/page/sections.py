@@ -11,7 +11,7 @@ from data.tasks import TASKS, Task
 from evaluation.metrics import labels_of
 from evaluation.significance import Comparison, percent
 from heads.config import READERS
-from report.cell import COSINE, Cell, by_system
+from report.cell import COSINE, Cell, by_system, rows_of
 from report.costs import SEARCHED, in_words, is_busy, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.judging import OVERLAP, mean_of_all
@@ -62,7 +62,7 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
         return None
     score_name = metrics.pop() if len(metrics) == 1 else "score"
     header = ("", score_name, "metric", item, f"search {SEARCHED:,} texts")
-    caption = f"Score on {asked[0].split}, with its 95% confidence interval"
+    caption = f"Score on {rows_of(asked[0].split)}, with its 95% confidence interval"
     if costs:
         busy = ", which was busy: rough figures" if is_busy(costs) else ""
         caption += f"; times on this machine{busy} (~ = extrapolated)"
@@ -120,7 +120,7 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     cosines = ("cosine (Spearman)", "cosine at [CLS]")
     header = ("system", *metrics, *cosines, "train overlap", "no overlap", "examples")
     name = sentence_case(task_name(task.name))
-    caption = f"{name}, {cells[0].split}: {task.about}, with 95% confidence intervals"
+    caption = f"{name}, {rows_of(cells[0].split)}: {task.about}, with 95% confidence intervals"
     return filled(Table(caption, header, rows))
 
 
@@ -138,7 +138,7 @@ def comparison_table(run: FinishedRun) -> Table:
                     a, b = (labels.get(name, name) for name in (versus.a, versus.b))
                     what = "no head, Spearman" if metric == COSINE else metric_name(metric)
                     name = f"{sentence_case(task_name(place.task))}: {a} − {b}"
-                    entry = Entry(name, note=f"{what}, {place.split}")
+                    entry = Entry(name, note=f"{what}, {rows_of(place.split)}")
                     rows.append([entry, *_comparison(versus, a, b)])
     header = ("A minus B", "difference", "CI", "better", "p (Holm)", "p", "test")
     return Table("Pairwise comparisons on the same examples", header, rows)

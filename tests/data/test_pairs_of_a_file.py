@@ -3,14 +3,15 @@
 import json
 import os
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import toy_sentences
 
 from data.examples import DataError, SentencePair
-from data.overlap import text_hash
-from data.pairs import label_value, read_pairs, split_by_texts
+from data.overlap import groups_by_text, text_hash
+from data.pairs import folds_by_texts, label_value, read_pairs, split_by_texts
 from data.tasks import OWN
 
 
@@ -298,6 +299,34 @@ def test_no_text_is_on_two_sides(task, seed):
         assert max(shares) - min(shares) < 0.12
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("task", ["paraphrase", "similarity"])
+def test_no_text_is_in_two_folds(task, seed):
+    pairs = chained(400, seed)
+    folds = folds_by_texts(pairs, OWN[task], seed, 5)
+    parts = [[p for p, at in zip(pairs, folds, strict=True) if at == fold] for fold in range(5)]
+    texts = [{text_hash(text) for pair in part for text in pair.texts} for part in parts]
+    assert len(set.union(*texts)) == sum(map(len, texts))
+    # A group of connected rows may be larger than a fifth of them.
+    most = max(82, np.bincount(groups_by_text(pairs)).max())
+    assert all(65 <= len(part) <= most for part in parts) and sum(map(len, parts)) == 400
+    if task == "paraphrase":
+        shares = [np.mean([pair.label for pair in part]) for part in parts]
+        assert max(shares) - min(shares) < 0.12
+    assert (folds == folds_by_texts(pairs, OWN[task], seed, 5)).all()
+    assert (folds != folds_by_texts(pairs, OWN[task], seed + 1, 5)).any()
+
+
+def test_rows_that_are_scored_do_not_decide_the_scale_of_a_fold(tmp_path):
+    path = table(tmp_path / "t.tsv", [*cycle("1", "2", "3", count=99), "9"])
+    splits = read_pairs([path], folds=5).splits
+    scales = [fold.task.largest for fold in splits.folds]
+    assert sorted(scales) == [3, 9, 9, 9, 9] and splits.task.largest == 9
+    assert [row.id for row in splits.all] == [str(line) for line in range(2, 102)]
+    other = read_pairs([path], folds=5, seed=1).splits
+    assert other.digest != splits.digest != replace(splits, folds=()).digest
+
+
 def test_the_split_is_the_seeds_and_keeps_the_order():
     pairs = chained(200, 0)
     first, again, other = (split_by_texts(pairs, OWN["paraphrase"], seed) for seed in (1, 1, 2))
@@ -402,6 +431,16 @@ def test_one_text_in_all_rows_leaves_no_split():
     rows = [SentencePair(str(i), "the same", f"b {i}", float(i % 2)) for i in range(100)]
     with pytest.raises(DataError, match=r"connect 100 of 100 rows.*--pairs TRAIN DEV TEST"):
         split_by_texts(rows, OWN["paraphrase"], 1)
+    with pytest.raises(DataError, match=r"connect 100 of 100 rows.*--pairs TRAIN DEV TEST"):
+        folds_by_texts(rows, OWN["paraphrase"], 1, 5)
+    with pytest.raises(DataError, match="40 rows, at least 50 to be split"):
+        folds_by_texts(rows[:40], OWN["paraphrase"], 1, 5)
+
+
+def test_a_fold_whose_other_rows_lack_a_label_is_refused(tmp_path):
+    labels = [*cycle("0", count=99), "1"]
+    with pytest.raises(DataError, match="the train part needs every label"):
+        read_pairs([table(tmp_path / "t.tsv", labels)], folds=5)
 
 
 def test_an_unknown_header_names_the_remedy(tmp_path):

@@ -283,3 +283,19 @@ def test_a_comparison_the_other_way_round_has_the_other_interval():
     assert (other.a, other.b, other.difference) == ("cross", "bi", -0.06)
     assert other.interval == Interval(-0.08, -0.04, "percentile")
     assert turned(UNDEFINED).interval is None and turned(UNDEFINED).difference is None
+
+
+def test_wider_standard_errors_make_intervals_wider_and_p_values_larger():
+    draw = np.random.default_rng(0)
+    gold = draw.normal(size=200)
+    systems = {
+        name: {0: gold + draw.normal(size=200) * scale} for name, scale in (("a", 1), ("b", 1.3))
+    }
+    (first, _), (plain,) = compare("sts", "pearson", systems, gold)
+    (wide, _), (other,) = compare("sts", "pearson", systems, gold, wider=1.5)
+    assert other.difference == plain.difference and other.p > plain.p
+    assert other.findable == pytest.approx(1.5 * plain.findable)
+    for one, two, middle in ((plain, other, plain.difference), (first, wide, first.mean)):
+        for end in ("low", "high"):
+            distances = [getattr(versus.interval, end) - middle for versus in (one, two)]
+            assert distances[1] == pytest.approx(1.5 * distances[0])
