@@ -55,21 +55,7 @@ def plan(inputs: Inputs) -> str:
         + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.about or inputs.data_folder}",
     ]
-    if len(settings.pairs) == 1 and settings.why_no_folds:
-        lines.append(f"folds     none: {settings.why_no_folds}")
-    for task, splits in inputs.splits.items():
-        sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
-        if inputs.about:
-            continue
-        lines.append(f"          {task}: {sizes}")
-        if choice := files_in_doubt(inputs.data_folder, TASKS[task]):
-            lines.append(f"          {task}: {choice}")
-    lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
-    lines += [f"          {name}: the texts of the train part" for name in inputs.on_train]
-    if inputs.files or inputs.on_train:
-        of = "" if inputs.about else " STS"
-        chosen = f"the best of {len(inputs.selection)}{of} training pairs"
-        lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
+    lines += _data(inputs)
     heads = [
         (stage.baseline, f"{head.cell.task} {READERS[head.cell.reader]}")
         for stage in inputs.stages
@@ -100,6 +86,28 @@ def plan(inputs: Inputs) -> str:
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += choice_in_words(inputs)
     return "\n".join([*lines, f"folder    {settings.folder()}"])
+
+
+def _data(inputs: Inputs) -> list[str]:
+    """Return the sizes of the tasks and the files of the contrastive stages."""
+    settings = inputs.settings
+    lines: list[str] = []
+    if len(settings.pairs) == 1 and settings.why_no_folds:
+        lines.append(f"folds     none: {settings.why_no_folds}")
+    for task, splits in inputs.splits.items():
+        sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
+        if inputs.about:
+            continue
+        lines.append(f"          {task}: {sizes}")
+        if choice := files_in_doubt(inputs.data_folder, TASKS[task]):
+            lines.append(f"          {task}: {choice}")
+    lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
+    lines += [f"          {name}: the texts of the train part" for name in inputs.on_train]
+    if inputs.files or inputs.on_train:
+        of = "" if inputs.about else " STS"
+        chosen = f"the best of {len(inputs.selection)}{of} training pairs"
+        lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
+    return lines
 
 
 def _language(inputs: Inputs, model: str) -> list[str]:
