@@ -187,7 +187,6 @@ class Settings:
         least=1,
         most=100,
         metavar="N",
-        rare=True,
     )
     columns: tuple[str, ...] = option(
         (),
