@@ -97,7 +97,7 @@ def test_plan_and_verdict_say_so(run_in_folds):
     items = "texts" if task == "classes" else "pairs"
     assert f"my.tsv: 130 {items}, label 'label'" in printed
     assert "every row is scored once (5 folds by connected texts)" in printed
-    noun = "sentences" if task == "classes" else "pairs"
+    noun = "examples" if task == "classes" else "pairs"
     said = " ".join(printed.split())
     assert f"Based on all 130 {noun}; each was scored by a head that saw none of its texts." in said
     assert "all rows" in write_page(run).read_text()
