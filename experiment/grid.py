@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from data.tasks import TASKS, Task
 from experiment.settings import Settings
 from heads.config import HeadConfig, JointConfig
-from report.cell import ALL, Coordinates
+from report.cell import ALL, Coordinates, stage_name
 from simcse.config import SimCSEConfig
 
 
@@ -62,7 +62,7 @@ class Stage:
     @property
     def name(self) -> str:
         """Return the name of its encoder, without the seed: `sup`, or `mini+sup`."""
-        return self.trainings[0].heads[0].cell.stage
+        return stage_name(self.model, self.pretrain)
 
 
 def grid(settings: Settings, records: Mapping[str, Task] = TASKS) -> list[Stage]:

@@ -22,6 +22,11 @@ ALL = "all"
 SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
 
 
+def stage_name(model: str, pretrain: str) -> str:
+    """Return the name of an encoder: `sup`, or with its short name `mini+sup`."""
+    return f"{model}+{pretrain}" if model else pretrain
+
+
 @dataclass(frozen=True)
 class Coordinates:
     """The position of a head in the grid."""
@@ -42,7 +47,7 @@ class Coordinates:
     @property
     def stage(self) -> str:
         """Return the name of the encoder under the head: `sup`, or among several `mini+sup`."""
-        return f"{self.model}+{self.pretrain}" if self.model else self.pretrain
+        return stage_name(self.model, self.pretrain)
 
     @property
     def name(self) -> str:

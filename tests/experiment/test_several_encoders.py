@@ -10,6 +10,7 @@ import toy_runs
 import heads
 import run_multitask
 from data.tasks import read_task
+from experiment.grid import grid
 from experiment.settings import Settings
 from heads.saved import find_cell
 from minbert.config import CheckpointError
@@ -111,6 +112,15 @@ def test_the_same_command_again_computes_nothing(
     monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
     names = ["--backbone", str(tiny_checkpoint), str(other_checkpoint)]
     assert toy_runs.run(tiny_checkpoint, toy_data, folder, *WORDS, *names) == 0
+
+
+def test_a_stage_has_its_name_without_trainings():
+    """A published head is scored on the untuned encoder only."""
+    settings = Settings(pretrain=("none", "unsup"), tune="none", encoder="cross", task="sts")
+    assert [(stage.name, bool(stage.trainings)) for stage in grid(settings)] == [
+        ("none", True),
+        ("unsup", False),
+    ]
 
 
 def test_short_names_are_last_parts_unless_two_are_alike():
