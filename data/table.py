@@ -321,7 +321,7 @@ class Table:
             if not self.delimiter:
                 yield line, dict.fromkeys(self.places, _unquoted(text) if self.header else text)
             elif self.delimiter == JSON:
-                values = _json_values(where, text)
+                values = json_values(where, text)
                 keys = {name: self.header[place] for name, place in self.places.items()}
                 yield line, {n: _json_text(where, key, values.get(key)) for n, key in keys.items()}
             else:
@@ -423,13 +423,13 @@ def find_columns(
     if len(texts) == 2:
         main = texts[0].names[0], texts[1].names[0]
         usual = [(plain(a), plain(b)) for a, b in PAIRS]
-        found = [both for both in (main, *usual) if set(both) <= set(names)]
+        known = [both for both in (main, *usual) if set(both) <= set(names)]
         # sent0, sent1, sent2 are a triplet; text_a, text_b, question1, question2 are in doubt.
-        others = [both for both in found[1:] if set(both).isdisjoint(found[0])]
-        if others and found[0] != main:
-            doubts += [header[names.index(name)] for name in (*found[0], *others[0])]
-        elif found:
-            at |= {c.name: names.index(name) for c, name in zip(texts, found[0], strict=True)}
+        others = [both for both in known[1:] if set(both).isdisjoint(known[0])]
+        if others and known[0] != main:
+            doubts += [header[names.index(name)] for name in (*known[0], *others[0])]
+        elif known:
+            at |= {c.name: names.index(name) for c, name in zip(texts, known[0], strict=True)}
         rest = [column for column in rest if column not in texts]
     for column in rest:
         free = [n for n in column.names if n in names and names.index(n) not in at.values()]
@@ -571,9 +571,10 @@ def open_texts(
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
+        json_values("", text)
+    except DataError:
         return False
+    return True
 
 
 @dataclass
@@ -711,7 +712,7 @@ def _no_json_lines(where: str) -> DataError:
 
 def _json_header(path: PathLike, lines: Sequence[tuple[int, str]]) -> tuple[str, ...]:
     """Return the keys of the objects in some lines; refuse one object that is a whole table."""
-    objects = [_json_values(f"{path}:{line}", text) for line, text in lines]
+    objects = [json_values(f"{path}:{line}", text) for line, text in lines]
     values = [
         value[0] if isinstance(value, list) and value else value for value in objects[0].values()
     ]
@@ -720,7 +721,8 @@ def _json_header(path: PathLike, lines: Sequence[tuple[int, str]]) -> tuple[str,
     return tuple(dict.fromkeys(chain(*objects)))
 
 
-def _json_values(where: str, text: str) -> dict[str, Any]:
+def json_values(where: str, text: str) -> dict[str, Any]:
+    """Return the values of a line of JSON by their keys; `where` is for messages."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:

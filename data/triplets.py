@@ -5,7 +5,6 @@ sets as sources of positives.
 """
 
 import csv
-import json
 import logging
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -28,6 +27,7 @@ from data.table import (
     PathLike,
     choice,
     counted,
+    json_values,
     numbered_lines,
     open_table,
     pair_columns,
@@ -114,12 +114,7 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
         if not text.strip():
             continue
         where = f"{path}:{line}"
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: is not JSON ({error}); correct the line") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{where}: is no JSON object; expected one pair per line")
+        row = json_values(where, text)
         premise = str(row.get("premise", row.get("context", ""))).strip()
         hypothesis = str(row.get("hypothesis", "")).strip()
         if not premise or not hypothesis:

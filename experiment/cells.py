@@ -142,11 +142,12 @@ def inputs_of_head(
     """
     cell, config = head.cell, head.config
     labelled, task = splits.train, opened.inputs.record(cell.task)
-    everything = replace(splits, train=in_orders(labelled, config))
-    every_row = in_orders(opened.inputs.splits[cell.task].train, config)
+    named, whole = by_name(replace(splits, train=in_orders(labelled, config))), opened.inputs.splits
+    if splits is not whole[cell.task]:  # a fold reads the embeddings of the whole table
+        named = {EVERY_ROW: in_orders(whole[cell.task].train, config)} | named
     inputs = inputs_of(
         tuned.encoder,
-        {EVERY_ROW: every_row} | by_name(everything),
+        named,
         FEATURES[cell.reader](config.features),
         config.tune,
         opened.cache,
@@ -156,7 +157,7 @@ def inputs_of_head(
     rows = train_rows(cell, labelled)
     if config.both_orders and task.is_pair:
         rows = np.concatenate([rows, len(labelled) + rows])
-    del inputs[EVERY_ROW]
+    inputs.pop(EVERY_ROW, None)
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
     return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
@@ -275,7 +276,7 @@ def scored(
             split=split,
             key=key,
             # Of the heads that were scored.
-            labels=round(mean(len(fold.train) for fold in splits.folds or [splits]))
+            labels=round(mean(len(fold.train) for fold in splits.folds))
             if result.folds
             else len(train),
             seconds=fitted.seconds,

@@ -59,6 +59,7 @@ class Inputs:
     dtype: torch.dtype  # of the encoder's products
     data_folder: Path  # of the tasks' files
     checkpoints: dict[str, CheckpointFolder]  # of the backbones, by their short names
+    tokenizers: dict[str, BertTokenizer]  # likewise
     teacher_folder: Path | None  # the encoder to distil from
     splits: dict[str, Splits]  # by task
     files: dict[str, Path]  # training file by contrastive objective
@@ -140,6 +141,7 @@ def find_inputs(settings: Settings) -> Inputs:
         dtype,
         folder,
         checkpoints,
+        {model: BertTokenizer.from_pretrained(place) for model, place in checkpoints.items()},
         teacher_folder,
         splits,
         files,
@@ -158,8 +160,8 @@ def check_training(inputs: Inputs) -> None:
     configs = inputs.simcse_configs
     if not configs:
         return
-    for checkpoint in inputs.checkpoints.values():
-        tokenizer = BertTokenizer.from_pretrained(checkpoint)
+    for model, checkpoint in inputs.checkpoints.items():
+        tokenizer = inputs.tokenizers[model]
         for config in configs.values():
             check_settings(checkpoint.bert_config, config)
         for name, path in inputs.files.items():
@@ -243,9 +245,11 @@ class Run:
     @cached_property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
-        digests: dict[str, str] = {}
-        for name, texts in self.texts.items():
-            digests |= {n: d for n, d in texts.digests.items() if n == name.rpartition("+")[2]}
+        digests = {
+            stage.pretrain: self.texts[stage.name].digests[stage.pretrain]
+            for stage in self.inputs.stages
+            if stage.config is not None
+        }
         digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
         for task, splits in self.inputs.splits.items():
             digests[task] = splits.digest

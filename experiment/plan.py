@@ -16,7 +16,6 @@ from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
-from minbert.tokenizer import BertTokenizer
 from report.run_folder import provenance
 from runtime.options import shown_value
 from runtime.processes import world_size
@@ -113,8 +112,7 @@ def _data(inputs: Inputs) -> list[str]:
 def _language(inputs: Inputs, model: str) -> list[str]:
     """Return a warning if the encoder's vocabulary does not fit the texts, [] if it does."""
     texts = (t for s in inputs.splits.values() for example in s.train for t in example.texts)
-    tokenizer = BertTokenizer.from_pretrained(inputs.checkpoints[model])
-    unknown, pieces = tokenizer.vocabulary_fit(list(islice(texts, SAMPLED)))
+    unknown, pieces = inputs.tokenizers[model].vocabulary_fit(list(islice(texts, SAMPLED)))
     name = Path(inputs.settings.models[model]).name
     if unknown > MOST_UNKNOWN:
         fault = f"{unknown:.0%} of the word pieces are unknown to {name}"

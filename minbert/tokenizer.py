@@ -79,6 +79,7 @@ class BertTokenizer:
         # Not the number of pieces: a piece on two lines leaves an id without a piece.
         vocabulary = backend.get_vocab()
         self.vocab_size = max(vocabulary.values(), default=-1) + 1
+        self.unknown_id = vocabulary.get("[UNK]", vocabulary.get("<unk>", -1))
         # Two bytes hold every id of a usual vocabulary.
         self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
         # The special tokens of this vocabulary: the set of names of which it has most.
@@ -159,11 +160,9 @@ class BertTokenizer:
 
         Chinese, Japanese and Korean signs, and marks such as commas, count as words.
         """
-        vocabulary = self.backend.get_vocab()
-        unknown = vocabulary.get("[UNK]", vocabulary.get("<unk>", -1))
         pieces = [piece for ids in _encode(self.backend, list(texts), 0) for piece in ids]
         words = sum(len(WORD.findall(text)) for text in texts)
-        return pieces.count(unknown) / max(1, len(pieces)), len(pieces) / max(1, words)
+        return pieces.count(self.unknown_id) / max(1, len(pieces)), len(pieces) / max(1, words)
 
     def __call__(
         self,
