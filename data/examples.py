@@ -66,6 +66,31 @@ def in_the_other_order(examples: Iterable[Example]) -> list[SentencePair]:
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """A text to answer by searching a corpus.
+
+    `relevant` has the rows of the corpus that answer it, rising, each with its grade from 1.
+    """
+
+    id: str
+    text: str
+    relevant: tuple[tuple[int, int], ...]
+
+    @property
+    def texts(self) -> tuple[str]:
+        """Return the query as a tuple of one text, as an example has them."""
+        return (self.text,)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of the corpus that is searched."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Triplet:
     """An anchor, a text that means the same and, in supervised sets, one that contradicts it."""
 

@@ -16,7 +16,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from data.examples import DataError, Sentence, SentencePair
+from data.examples import DataError, Document, Sentence, SentencePair
 from data.table import (
     DECIMAL_COMMA,
     ID,
@@ -36,6 +36,8 @@ logger = logging.getLogger("data")
 
 SPLITS = ("train", "dev", "test")
 EVERY_ROW = "all"  # the split of a table in folds
+# Of a search; each is a mean over queries.
+RANKING = ("ndcg@10", "mrr@10", "recall@10", "recall@100")
 # Rows of STS-Benchmark counted through its train, dev and test files, in that order.
 OFFICIAL_DEV_ROWS = range(5749, 7249)
 
@@ -247,7 +249,7 @@ class Task:
         files: CS224N's names of the train, dev and test file, which this project also writes.
         texts: the columns with the texts, one or two.
         label: the column with the label.
-        label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
+        label_kind: "classes", "binary" (0 or 1), "score" (a real number) or "ranking" (of a corpus).
         largest: labels go from `lowest` to this.
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
         prediction_header: of prediction files, with the course's spelling.
@@ -397,6 +399,18 @@ _OWN = (
         prediction_header="label",
         read=_no_reader,
     ),
+    Task(
+        name="search",
+        about="texts that answer queries",
+        files=("", "", ""),
+        texts=("query", "text"),
+        label="relevant",
+        label_kind="ranking",
+        largest=1,
+        metrics=RANKING,
+        prediction_header="",
+        read=_no_reader,
+    ),
 )
 COURSE: dict[str, Task] = {task.name: task for task in _COURSE}
 OWN: dict[str, Task] = {task.name: task for task in _OWN}
@@ -409,7 +423,8 @@ class Splits:
 
     `task` is the record with names, scale and words of their file; None: that of TASKS.
     A table in folds has all rows in `train`. Each of its `folds` has a part of them as test rows
-    and the others as train rows; no text is in both.
+    and the others as train rows; no text is in both. In a search the parts are lists of Query, and
+    `corpus` has the texts that all of them search.
     """
 
     train: list[Any]
@@ -417,6 +432,7 @@ class Splits:
     test: list[Any]
     task: Task | None = None
     folds: tuple["Splits", ...] = ()
+    corpus: tuple[Document, ...] = ()
 
     @property
     def all(self) -> list[Any]:
@@ -427,6 +443,7 @@ class Splits:
     def digest(self) -> str:
         """Return the SHA-256 of all rows, and of the names, scale and words of their file."""
         rows: list[Any] = [asdict(row) for row in (*self.train, *self.dev, *self.test)]
+        rows += [asdict(document) for document in self.corpus]
         rows += [fold.digest for fold in self.folds]
         return digest(rows if self.task is None else [*rows, self.task.of_file])
 
