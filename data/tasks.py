@@ -249,7 +249,7 @@ class Task:
         files: CS224N's names of the train, dev and test file, which this project also writes.
         texts: the columns with the texts, one or two.
         label: the column with the label.
-        label_kind: "classes", "binary" (0 or 1), "score" (a real number) or "ranking" (of a corpus).
+        label_kind: "classes", "binary" (0 or 1), "score" (a real number) or "ranking".
         largest: labels go from `lowest` to this.
         metrics: those of "accuracy", "f1", "pearson" and "spearman" that apply, the main one first.
         prediction_header: of prediction files, with the course's spelling.
