@@ -8,7 +8,7 @@ its tests are run by `python -m pytest tests/data/synthetic -m synthetic`.
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
 renderings, grammar -> pairs, changes, parts -> taxonomy, scores, graded, twins, wordings ->
 duplicates, meaning, scored, triplets, sentences, evaluations, sentiment, asking, heuristics,
-inference -> surface, writing, suites -> generate.
+inference -> surface, writing, suites, search -> generate.
 """
 
 from pathlib import Path

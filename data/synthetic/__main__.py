@@ -16,7 +16,8 @@ EXAMPLES = """\
 examples:
   python -m data.synthetic --out bundled
       writes 20,000 sentences, 10,000 triplets, the files of three tasks and, in folders,
-      evaluation suites in the formats of STS, SentEval and HANS to bundled/
+      evaluation suites in the formats of STS, SentEval and HANS and a set to search in that of
+      BEIR to bundled/
   python -m data.synthetic --out bundled1 --seed 1
       other sentences of the same kind
   python -m data.synthetic --out bundled --pairs 40000

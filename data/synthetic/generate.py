@@ -1,8 +1,8 @@
 """Writes the data set: eleven files in CS224N's and SimCSE's formats, whole or not at all.
 
-The evaluation suites are in separate folders.
-Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
-columns from data.tasks, names of files from data.sources.
+The evaluation suites and the set to search are in separate folders.
+Reads: duplicates, scored, search, sentiment, sentences, triplets, suites, writing; names of files
+and columns from data.tasks, names of files from data.sources.
 """
 
 import csv
@@ -18,6 +18,7 @@ from data.sources import SOURCES
 from data.synthetic.duplicates import ORDER, duplicate_pair
 from data.synthetic.pairs import Example
 from data.synthetic.scored import BANDS, scored_pair
+from data.synthetic.search import write_search
 from data.synthetic.sentences import Scenes
 from data.synthetic.sentiment import labelled
 from data.synthetic.suites import write_suites
@@ -113,6 +114,10 @@ def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
         first = written[task, 2]
         more = _draw(writer, task, f"more {task}", "test", size - len(first))
         _write_rows(writer, task, 2, first + more)
+    # Its texts are none of those so far, and further pairs do not depend on them.
+    search = Writer(folder, seed)
+    search.part_of.update(writer.part_of)
+    write_search(search)
     # Last, so that no other file depends on the number of pairs.
     more_pairs = max(0, pairs - SIZES["para"][0])
     examples = written["para", 0] + _draw(writer, "para", "more para", "train", more_pairs)

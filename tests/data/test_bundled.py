@@ -11,11 +11,13 @@ from data.triplets import iter_triplets
 
 # Of names and contents, decompressed. Results of the bundled data are results of these bytes.
 DIGEST = "9922ce7828dc1d4ed68433a4077a1f0eb94e58d5d00f0eb83562d1cbcf349f03"
+SEARCH = "aa68f6cfa694692e402f24f4ea4cbc87fab603afa13c258fa6623d33f725de22"
 SYNONYMS = "2d12b022aee5aa05769d8ef41b05a345cfb31742e536e91161707d2e9f05a600"
 
 
 def test_the_bytes_are_those_that_results_are_about():
-    whole, files = hashlib.sha256(), sorted(BUNDLED.rglob("*.xz"))
+    whole, search = hashlib.sha256(), hashlib.sha256()
+    files = sorted(BUNDLED.rglob("*.xz"))
     for path in files:
         assert path.stat().st_size < 1_000_000
         name = path.relative_to(BUNDLED).as_posix().removesuffix(".xz")
@@ -23,8 +25,9 @@ def test_the_bytes_are_those_that_results_are_about():
         if name == "synonyms.txt":
             assert hashlib.sha256(content).hexdigest() == SYNONYMS
         else:
-            whole.update(name.encode() + b"\0" + content)
-    assert len(files) == 26 and whole.hexdigest() == DIGEST
+            part = search if name.startswith("search/") else whole
+            part.update(name.encode() + b"\0" + content)
+    assert len(files) == 31 and whole.hexdigest() == DIGEST and search.hexdigest() == SEARCH
 
 
 def test_the_compressed_files_are_found_and_read_by_their_published_names():

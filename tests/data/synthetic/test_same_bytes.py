@@ -41,5 +41,5 @@ def test_the_list_of_synonyms_is_the_lexicons():
 def test_all_files_come_out_the_same(tmp_path):
     write(tmp_path)
     written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
-    assert len(written) == 25
+    assert len(written) == 30
     assert all((tmp_path / name).read_bytes() == shipped(name) for name in written)
