@@ -90,8 +90,8 @@ def stackfaq() -> tuple[list[str], list[Query]]:
 def test_scores_on_stackfaq():
     """Another program has nDCG@10 0.454, MRR@10 0.680 and recall@10 0.454 there.
 
-    Its values are reached if each word of a query counts once. Lucene counts a repeated word as
-    often as it occurs.
+    If each word of a query counts once, our values differ from these by at most 0.005. Lucene
+    counts a repeated word as often as it occurs, and so do we.
     """
     texts, queries = stackfaq()
     assert (len(texts), len(queries)) == (719, 550)
