@@ -62,7 +62,9 @@ class OwnData:
 NAN = {"nan", "null", "none", "#n/a"}
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """A row of a table with all texts, in which single blanks are the only white space."""
+
     line: int
     id: str
     texts: tuple[str, ...]
@@ -70,12 +72,12 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _File:
+class RowsOfFile:
     """The rows of one table with all texts."""
 
     path: str
     columns: tuple[str, ...]  # the names of the texts, then that of the label
-    rows: list[_Row]
+    rows: list[Row]
 
     @property
     def spelled(self) -> list[str]:
@@ -106,11 +108,7 @@ def read_pairs(
         DataError: a table that cannot be read, labels that fit no task or several, or rows that
             cannot be split.
     """
-    for path in paths:
-        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-            raise DataError(
-                f"{path}: is a pipe or a device, which can be read only once; write it to a file"
-            )
+    refuse_pipes(paths)
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
     if set(files[-1].spelled) == {UNKNOWN} and len(files) == 3 and UNKNOWN not in files[0].spelled:
         logger.warning("%s: all labels are %s; read as a file without labels", paths[2], UNKNOWN)
@@ -140,20 +138,51 @@ def read_pairs(
 # --- the rows
 
 
-def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
+def refuse_pipes(paths: Sequence[str]) -> None:
+    """Refuse what can be read only once; tables are opened several times."""
+    for path in paths:
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise DataError(
+                f"{path}: is a pipe or a device, which can be read only once; write it to a file"
+            )
+
+
+def _read(path: str, named: Sequence[str], labelled: bool) -> RowsOfFile:
     table = _open(path, named, labelled)
     texts = [name for name in ("sentence1", "sentence2", "text") if name in table.places]
-    rows: list[_Row] = []
+    return rows_of(table, path, texts, labelled)
+
+
+def rows_of(
+    table: Table,
+    path: str,
+    texts: Sequence[str],
+    labelled: bool,
+    repeated: str = "all of them are used",
+    remedy: str = REMEDY,
+) -> RowsOfFile:
+    """Return the rows of an open table that have all texts; warnings count the others.
+
+    If a row has a label, those without one are left out, too.
+
+    Args:
+        table, path: the table and its file.
+        texts: the columns of texts; the columns "label" and "id" are optional.
+        labelled: refuse a table without labels.
+        repeated: what happens to repeated texts with different labels, for the warning.
+        remedy: the end of the message about a table without a row that can be used.
+    """
+    rows: list[Row] = []
     incomplete: dict[str, list[int]] = {"without a text": [], "without a label": []}  # lines
     for line, fields in table.rows():
-        items = tuple(_plain(fields[name]) for name in texts)
+        items = tuple(single_blanks(fields[name]) for name in texts)
         if not all(items):
             incomplete["without a text"].append(line)
             continue
-        label = _plain(fields.get("label", ""))
-        row_id = _plain(fields.get("id", "")) or str(line)
+        label = single_blanks(fields.get("label", ""))
+        row_id = single_blanks(fields.get("id", "")) or str(line)
         has_label = label.casefold() not in NO_LABEL
-        rows.append(_Row(line, row_id, items, label if has_label else None))
+        rows.append(Row(line, row_id, items, label if has_label else None))
     with_label = [row for row in rows if row.label is not None]
     if labelled or with_label:  # otherwise a test file without labels
         incomplete["without a label"] = [row.line for row in rows if row.label is None]
@@ -162,13 +191,13 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> _File:
         if lines:
             count = counted(lines, what)
             if not rows:
-                raise DataError(f"{path}: {count}, and no others; fill them in, or {REMEDY}")
+                raise DataError(f"{path}: {count}, and no others; fill them in, or {remedy}")
             logger.warning("%s: %s; left out", path, count)
-    _note_other_labels(path, rows)
+    _note_other_labels(path, rows, repeated)
     if lines := [row.line for row in rows if NAN.intersection(map(str.casefold, row.texts))]:
         logger.warning("%s: %s; read as words", path, counted(lines, "whose text is NaN or null"))
     names = tuple(_column(table, name) for name in (*texts, "label"))
-    return _File(path, names, _with_usable_ids(path, rows))
+    return RowsOfFile(path, names, _with_usable_ids(path, rows))
 
 
 def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
@@ -197,9 +226,9 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
         return table
 
 
-def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
+def _note_other_labels(path: str, rows: Sequence[Row], repeated: str) -> None:
     """Warn of rows with the texts of an earlier row and a different label."""
-    earlier: dict[tuple[str, ...], _Row] = {}
+    earlier: dict[tuple[str, ...], Row] = {}
     both = [(earlier.setdefault(row.texts, row), row) for row in rows]
     differing = [
         (a, b)
@@ -210,27 +239,30 @@ def _note_other_labels(path: str, rows: Sequence[_Row]) -> None:
         a, b = differing[0]
         logger.warning(
             "%s: %d row(s) repeat the texts of an earlier row with another label (first: lines %d "
-            "and %d); all of them are used",
+            "and %d); %s",
             path,
             len(differing),
             a.line,
             b.line,
+            repeated,
         )
 
 
 def _column(table: Table, name: str) -> str:
     """Return a column's name in the header; the usual name without a header."""
     return (
-        _plain(table.header[table.places[name]]) if table.header and name in table.places else name
+        single_blanks(table.header[table.places[name]])
+        if table.header and name in table.places
+        else name
     )
 
 
-def _plain(text: str) -> str:
+def single_blanks(text: str) -> str:
     """Return a text with all white space replaced by single blanks, for rows of files."""
     return " ".join(text.split())
 
 
-def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
+def _with_usable_ids(path: str, rows: list[Row]) -> list[Row]:
     """Return the rows, with line numbers as ids if the ids are not distinct."""
     rows = [row._replace(id=row.id.lower()) for row in rows]
     counts = Counter(row.id for row in rows)
@@ -247,7 +279,7 @@ def _with_usable_ids(path: str, rows: list[_Row]) -> list[_Row]:
 # --- the task
 
 
-def _understood(files: Sequence[_File], named: str) -> tuple[Task, Callable[[str], float]]:
+def _understood(files: Sequence[RowsOfFile], named: str) -> tuple[Task, Callable[[str], float]]:
     """Return the task for the labels, and the function from a label's text to its number."""
     first = files[0]
     columns, counts = first.columns, Counter(map(label_value, first.spelled))
@@ -396,7 +428,7 @@ def _no_and_yes(
     raise DataError(f"{where} is {a!r} or {b!r}; which is yes? Write 1 for yes and 0 for no")
 
 
-def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str) -> DataError:
+def _no_scores(file: RowsOfFile, where: str, counts: Counter[float | str], shown: str) -> DataError:
     """Return the error for labels of similarities that are not numbers."""
     words = {value for value in counts if isinstance(value, str)}
     row = next(
@@ -413,7 +445,7 @@ def _no_scores(file: _File, where: str, counts: Counter[float | str], shown: str
     )
 
 
-def _check_scales(files: Sequence[_File]) -> None:
+def _check_scales(files: Sequence[RowsOfFile]) -> None:
     """Refuse dev or test labels that are not numbers or have another scale than train's."""
     spans = {}
     for file in files:
@@ -441,7 +473,9 @@ def _check_scales(files: Sequence[_File]) -> None:
             )
 
 
-def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[str, ...]) -> None:
+def _check_words(
+    files: Sequence[RowsOfFile], numbers: dict[str, int], words: tuple[str, ...]
+) -> None:
     for file in files[1:]:
         for row in file.rows:
             if row.label is not None and _shown(label_value(row.label)) not in numbers:
@@ -451,7 +485,7 @@ def _check_words(files: Sequence[_File], numbers: dict[str, int], words: tuple[s
                 )
 
 
-def _examples(file: _File, record: Task, label_of: Callable[[str], float]) -> list[Any]:
+def _examples(file: RowsOfFile, record: Task, label_of: Callable[[str], float]) -> list[Any]:
     examples: list[Example] = []
     for row in file.rows:
         label = None if row.label is None else label_of(row.label)
@@ -595,7 +629,7 @@ def _check_part(name: str, path: str, examples: Sequence[Any], task: Task, is_sp
 # --- the description of the tables
 
 
-def _in_words(files: Sequence[_File], splits: Splits, task: Task) -> str:
+def _in_words(files: Sequence[RowsOfFile], splits: Splits, task: Task) -> str:
     examples = [e for part in (splits.train, splits.dev, splits.test) for e in part]
     counts = Counter(example.label for example in examples if example.label is not None)
     if task.label_kind == "score":
