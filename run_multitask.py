@@ -24,6 +24,7 @@ from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:
+    from data.selection import Parts
     from data.tasks import Splits
     from experiment.cells import FittedCell
     from experiment.grid import Stage, Training
@@ -166,6 +167,9 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     from experiment.cells import decisive, over_folds, write_training
 
     made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
+    if "search" in splits:
+        search_corpus(opened, training, tuned, work)
+        return
     results = fitted_cells(opened, training, tuned, splits, made_of, work)
     # Every row of a table in folds is scored by the head of its fold.
     for task, whole in splits.items():
@@ -178,6 +182,20 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     write_training(opened, training, tuned, results, work)
 
 
+def search_corpus(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
+    """Rank the texts of a search for every query, score the rankings, and write them."""
+    from experiment.cells import decisive
+    from experiment.search import open_search, write_search
+
+    search, fitted = open_search(opened, training, tuned), None
+    if search.head.cell.encoder == "cross":
+        # It learns to tell answers from other texts that the bi-encoder finds.
+        pairs, parts = search.pairs()
+        made_of = decisive(opened, training, tuned)
+        (fitted,) = fitted_cells(opened, search.training, tuned, pairs, made_of, work, parts)
+    write_search(opened, training, search, fitted, work)
+
+
 def fitted_cells(
     opened: Run,
     training: Training,
@@ -185,8 +203,12 @@ def fitted_cells(
     splits: dict[str, Splits],
     made_of: dict[str, Any],
     work: Work,
+    parts: Sequence[Sequence[Parts]] | None = None,
 ) -> list[FittedCell]:
-    """Return the heads of one training, trained and chosen on the train rows of the splits."""
+    """Return the heads of one training, trained and chosen on the train rows of the splits.
+
+    `parts` are those of `parts_to_try`, if they are known already.
+    """
     from evaluation.metrics import score_on
     from experiment.cells import FittedCell, head_task_of, parts_to_try
     from heads.choice import choose
@@ -202,7 +224,7 @@ def fitted_cells(
     named = bool(settings.rates)
     # Without a given number of epochs, dev decides.
     epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
-    parts = [parts_to_try(head, splits[head.cell.task], named) for head in heads]
+    parts = parts or [parts_to_try(head, splits[head.cell.task], named) for head in heads]
     chosen: Sequence[Chosen | None] = [None] * len(heads)
     if all(parts):
         chosen = choose(

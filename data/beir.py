@@ -5,13 +5,14 @@ qrels/{train,dev,test}.tsv (query-id, corpus-id, score). All may be compressed.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from data.corpus import TITLE, Corpus, titled
 from data.examples import DataError, Document, Query
 from data.pairs import OwnData
-from data.search import check_sizes, grade_of, judged, sizes
+from data.search import check_sizes, grade_of, judged, read_search, sizes
 from data.table import Column, counted, open_table, stored
 from data.tasks import OWN, SPLITS, Splits
 
@@ -20,6 +21,30 @@ logger = logging.getLogger("data")
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 TEXTS = (Column("_id", kind="id"), TITLE, Column("text"))
 JUDGEMENTS = tuple(Column(name, kind="other") for name in ("query-id", "corpus-id", "score"))
+
+
+def read_searched(options: Mapping[str, Any], tables: Sequence[str], folder: Path) -> OwnData:
+    """Return the queries and texts of a run: of the user's tables, or of a folder in BEIR's form.
+
+    Args:
+        options: the settings of the run.
+        tables: of the user; [] to read the folder, or `search` in it.
+        folder: of the data.
+
+    Raises:
+        DataError: they cannot be read, or there are too few.
+    """
+    is_trained = "cross" in options["encoder"] and set(options["tune"]) != {"none"}
+    learns, corpus = set(options["pretrain"]) != {"none"} or is_trained, options["corpus"]
+    if tables:
+        return read_search(tables, options["columns"], corpus, options["seed"], learns)
+    for place in (folder, folder / "search"):
+        if is_beir(place):
+            return read_beir(place, corpus, learns)
+    raise DataError(
+        f"{folder}: no corpus.jsonl, queries.jsonl and qrels/test.tsv in it; give a folder of that "
+        "form with --data, or a table of queries and their answers with --pairs"
+    )
 
 
 def is_beir(folder: Path) -> bool:

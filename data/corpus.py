@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from data.examples import Document
+from data.examples import DataError, Document
 from data.pairs import single_blanks
 from data.table import ID, TEXT, Column, counted, open_texts
 
@@ -61,6 +61,19 @@ class Corpus:
         for line, id, text in filled:
             self.row_of(text, id if usable else str(line), path)
         return f", {len(self.documents) - before} more from {Path(path).name}"
+
+
+def read_corpus(path: Path) -> list[Document]:
+    """Return the texts of a file, each once; see `Corpus.add_file`.
+
+    Raises:
+        DataError: the file cannot be read, or has no text.
+    """
+    corpus = Corpus()
+    corpus.add_file(str(path))
+    if not corpus.documents:
+        raise DataError(f"{path}: no texts in it; write one per line")
+    return corpus.documents
 
 
 def titled(row: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from data.corpus import ANSWER, Corpus, distinct_id
 from data.examples import DataError, Document, Query, SentencePair
 from data.overlap import groups_by_text, text_hash, tied
 from data.pairs import OwnData, RowsOfFile, label_value, refuse_pipes, rows_of
-from data.table import Column, Table, open_table, pair_columns, plain
+from data.table import LABEL, Column, Table, open_table, pair_columns, plain
 from data.tasks import OWN, SPLITS, Splits, says_yes
 
 logger = logging.getLogger("data")
@@ -31,6 +31,19 @@ FEWEST_TRAIN, FEWEST_TEST = 10, 3  # queries
 NO_TRAINING = "give --encoder bi late, which trains nothing"
 REMEDY = "name the columns: --columns FIRST SECOND (or FIRST SECOND LABEL)"
 NO_LABEL_REMEDY = "correct the row, or give --columns FIRST SECOND, which reads no label"
+
+
+def is_search(tables: Sequence[str]) -> bool:
+    """Return whether the user's tables have pairs of texts and no labels."""
+    try:
+        headers = [_open(path) for path in tables]
+    except (DataError, OSError):  # of a table that cannot be read, its reader tells why
+        return False
+    labels = set(map(plain, ("label", *LABEL)))
+    return bool(tables) and not any(
+        "label" in table.places or labels.intersection(map(plain, table.others))
+        for table in headers
+    )
 
 
 def read_search(

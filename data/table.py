@@ -89,7 +89,19 @@ LABEL = (
     "target",
     "quality",
 )
-ID = ("id", "pair_id", "idx", "index", "guid", "uid", "qid", "sentence_id", "row_id", "unnamed: 0")
+ID = (
+    "id",
+    "_id",
+    "pair_id",
+    "idx",
+    "index",
+    "guid",
+    "uid",
+    "qid",
+    "sentence_id",
+    "row_id",
+    "unnamed: 0",
+)
 
 
 @dataclass(frozen=True)

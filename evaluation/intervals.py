@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from data.tasks import TASKS, Task
+from data.tasks import RANKING, TASKS, Task
 from evaluation.clusters import alone, count
 from evaluation.metrics import task_metrics
 
@@ -39,7 +39,7 @@ ROUNDING = 1e-12  # a smaller spread counts as 0
 # which was chosen on the same draws (docs/log.md).
 IN_FOLDS = 1.3
 SEED = 0  # the same rows give the same interval
-LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
+LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1} | dict.fromkeys(RANKING, 0)
 CONSTANT = 1e-9  # values with a smaller variance are constant
 
 Weighted = Callable[[np.ndarray], np.ndarray]  # weights (B, N) -> a metric (K, B)
@@ -262,9 +262,14 @@ class SumMetric:
 
 
 def sum_metric(name: str, task: Task) -> SumMetric:
-    """Return accuracy, f1 (as `task_metrics` takes it) or pearson, of which Spearman's is one."""
+    """Return a metric as `task_metrics` takes it; Spearman's rho is Pearson's r of ranks."""
     if name == "accuracy":
         return SumMetric(_accuracy_terms, lambda sums: sums[0] / sums[1])
+    if name in RANKING:  # the mean of a column of (K, N, 4)
+        column = RANKING.index(name)
+        return SumMetric(
+            lambda measures, _: _and_ones(measures[..., column]), lambda s: s[0] / s[1]
+        )
     if name == "f1":
         classes = np.array([1] if task.label_kind == "binary" else range(task.num_classes))
         return SumMetric(lambda predictions, gold: _f1_terms(predictions, gold, classes), _f1)
@@ -315,8 +320,12 @@ def ranks(same: np.ndarray) -> np.ndarray:
 
 
 def _accuracy_terms(predictions: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    right = (predictions == gold).astype(np.float64)
-    return np.stack([right, np.ones_like(right)])
+    return _and_ones((predictions == gold).astype(np.float64))
+
+
+def _and_ones(values: np.ndarray) -> np.ndarray:
+    """Return values (K, N) and as many ones, whose sums give the mean: (2, K, N)."""
+    return np.stack([values, np.ones_like(values)])
 
 
 def _f1_terms(predictions: np.ndarray, gold: np.ndarray, classes: np.ndarray) -> np.ndarray:

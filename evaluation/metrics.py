@@ -10,13 +10,20 @@ import numpy as np
 import scipy
 
 from data.examples import Example
-from data.tasks import TASKS
+from data.tasks import RANKING, TASKS
 
 Metrics = dict[str, float | None]
 PartMetrics = dict[tuple[str, str], tuple[float | None, int]]  # (part, metric) -> value, rows
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
-SHOWN = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson", "spearman": "Spearman"}
+SHOWN = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "ndcg@10": "nDCG@10",
+    "mrr@10": "MRR@10",
+}
 
 
 def is_labelled(examples: Sequence[Example]) -> bool:
@@ -41,8 +48,9 @@ def task_metrics(
 
     Args:
         task: a name of data.tasks.TASKS, whose record names its metrics.
-        predictions, labels: (N,) each.
-        names: only these of METRICS; None: all.
+        predictions, labels: (N,) each. Of a search, predictions are (N, 4), the measures of each
+            query in the order of RANKING, and labels are not read.
+        names: only these metrics; None: all.
 
     Returns:
         Each metric, None where the task has none such or it is undefined. `f1` is binary for labels
@@ -60,6 +68,9 @@ def task_metrics(
         return float(f1_score(labels, predictions, average=average, zero_division=0))
 
     record = TASKS[task]
+    if record.label_kind == "ranking":
+        means = dict(zip(RANKING, predictions.mean(axis=0).tolist(), strict=True))
+        return {name: means[name] for name in names} if names else dict.fromkeys(METRICS) | means
     measures: dict[str, Callable[[], float | None]] = {
         "accuracy": lambda: float((predictions == labels).mean()),
         "f1": lambda: f1("binary" if record.label_kind == "binary" else "macro"),

@@ -13,6 +13,8 @@ import numpy as np
 from data.examples import Query
 from data.tasks import RANKING
 
+MOST = 100  # texts of a ranking, as recall@100 needs
+
 
 def measures(ranked: np.ndarray, queries: Sequence[Query]) -> np.ndarray:
     """Return the measures of each query, (Q, 4) float64, in the order of `RANKING`.
@@ -78,3 +80,14 @@ def recall(grades: np.ndarray, queries: Sequence[Query], depth: int) -> np.ndarr
     """Return the share of all relevant texts that are among the first `depth`."""
     relevant = np.array([len(query.relevant) for query in queries])
     return (grades[:, :depth] > 0).sum(axis=1) / relevant
+
+
+def reranked(rows: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
+    """Return found rows (Q, K) with the first `depth` of each query in the order of their scores.
+
+    Of equal scores, the lower row is first. With depth 0 the order stays.
+    """
+    depth = min(depth, rows.shape[1], scores.shape[1])
+    order = np.lexsort((rows[:, :depth], -scores[:, :depth]))
+    first = np.take_along_axis(rows[:, :depth], order, axis=1)
+    return np.hstack([first, rows[:, depth:]])

@@ -68,7 +68,14 @@ def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
         "joint": asdict(training.joint) if training.joint else None,
         "data": {name: opened.digests[name] for name in (*(c.task for c in cells), *tuned_on)},
         "processes": world_size(),
-    }
+    } | _finder(opened, training)
+
+
+def _finder(opened: Run, training: Training) -> dict[str, str]:
+    """Return the encoder that finds the texts of a search for a published cross-encoder."""
+    if "search" not in opened.inputs.splits or training.heads[0].cell.tune != "none":
+        return {}
+    return {"finder": next(iter(opened.untuned.values())).weights}
 
 
 def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] | None:
@@ -143,7 +150,7 @@ def inputs_of_head(
     cell, config = head.cell, head.config
     labelled, task = splits.train, opened.inputs.record(cell.task)
     named, whole = by_name(replace(splits, train=in_orders(labelled, config))), opened.inputs.splits
-    if splits is not whole[cell.task]:  # a fold reads the embeddings of the whole table
+    if splits is not whole.get(cell.task, splits):  # a fold reads the embeddings of the whole table
         named = {EVERY_ROW: in_orders(whole[cell.task].train, config)} | named
     inputs = inputs_of(
         tuned.encoder,

@@ -123,12 +123,36 @@ def _trainings(
                     trainings.append(Training(tuple(heads), joint))
             continue
         for task, reader in pairings(settings, records):
+            if task == "search":
+                continue
             if tune == "none" and not _fits_published(records[task], reader, pretrain):
                 continue
             for rows in settings.train_rows:
                 head = _head(settings, model, pretrain, task, reader, tune, seed, rows)
                 trainings.append(Training((head,)))
+    if "search" in settings.tasks:
+        trainings += _search_trainings(settings, model, pretrain, seed)
     return trainings
+
+
+def _search_trainings(settings: Settings, model: str, pretrain: str, seed: int) -> list[Training]:
+    """Return the readers of a search: bi, whose texts a cross-encoder ranks again, late and cross.
+
+    Only a cross-encoder is trained or published. With `--tune none` alone, the first encoder finds
+    the texts, and the others are published cross-encoders.
+    """
+    published = settings.tune == ("none",) and "cross" in settings.encoder
+    first = model == next(iter(settings.models))
+    heads = []
+    if first or not published:
+        heads += [("bi", "frozen"), *[("late", "frozen")] * ("late" in settings.encoder)]
+    if "cross" in settings.encoder:
+        tunes = [tune for tune in settings.tune if tune != "none" or not first]
+        heads += [("cross", tune) for tune in tunes]
+    return [
+        Training((_head(settings, model, pretrain, "search", reader, tune, seed),))
+        for reader, tune in heads
+    ]
 
 
 def _fits_published(task: Task, reader: str, pretrain: str) -> bool:
@@ -148,17 +172,19 @@ def _head(
 ) -> PlannedHead:
     """Return a head of the grid; without `train_rows` it uses all labels."""
     most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
+    config = settings.head_config(task, tune, seed)
+    if task == "search" and reader != "cross":  # no features: the cosine of two embeddings
+        config = replace(config, features="concat")
     cell = Coordinates(
         pretrain=pretrain,
         task=task,
         encoder=reader,
         tune=tune,
-        features="cls" if tune == "none" else settings.features,
+        features=config.features,
         backbone=settings.models[model],
         model=model,
         data=", ".join(settings.pairs) or settings.data,
         seed=seed,
         train_rows=train_rows or most,
     )
-    config = settings.head_config(task, tune, seed)
     return PlannedHead(cell, config, settings.rates_to_try(tune), settings.select)

@@ -5,25 +5,28 @@ encoder and the training texts. All other modules get these records and open not
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
+from data.beir import read_searched
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen, disjoint
-from data.pairs import read_pairs
+from data.pairs import OwnData, read_pairs
+from data.search import positives
 from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.leaks import note_stages
 from experiment.grid import Stage, grid
+from experiment.mining import as_csv, triplets_to_learn
 from experiment.settings import Settings
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
@@ -69,7 +72,8 @@ class Inputs:
 
     def record(self, name: str) -> Task:
         """Return a task's record, with the scale and words of its file."""
-        return self.splits[name].task or TASKS[name]
+        of_file = self.splits[name].task if name in self.splits else None
+        return of_file or TASKS[name]
 
     @property
     def simcse_configs(self) -> dict[str, SimCSEConfig]:
@@ -92,33 +96,30 @@ def find_inputs(settings: Settings) -> Inputs:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
+    with main_first():  # missing files are downloaded once
+        folder = data_folder(settings.data)
+    splits, own = read_rows(settings, folder)
     about, records = "", TASKS
-    if settings.pairs:
-        task = settings.task[0] if settings.task else ""
-        folds = settings.folds or 1
-        tables = read_pairs(settings.pairs, settings.columns, task, settings.seed, folds)
-        about, task = tables.about, tables.task.name
-        records = TASKS | {task: tables.task}
-        settings, splits = replace(settings, task=(task,)), {task: tables.splits}
+    if own:
+        settings = replace(settings, task=(own.task.name,))
+        about, records = own.about, TASKS | {own.task.name: own.task}
     stages = grid(settings, records)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     files: dict[str, Path] = {}
     on_train: list[str] = []
-    with main_first():  # missing files are downloaded once
-        folder = data_folder(settings.data)
+    with main_first():
         checkpoints = {
             model: CheckpointFolder.find(name) for model, name in settings.models.items()
         }
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     for name, (named, flag) in settings.training_files().items():
         source = UNOPENED[name].source
-        if about and named is None and source == SENTENCES:
+        of_search = name == "sup" and "search" in splits
+        if own and named is None and (source == SENTENCES or of_search):
             on_train.append(name)
             continue
         files[name] = training_file(name, source, named, folder, flag)
-    if not settings.pairs:
-        splits = {task: read_task(folder, task) for task in settings.tasks}
     for task, examples in splits.items():
         count = len(examples.train)
         for rows in settings.train_rows:
@@ -127,11 +128,10 @@ def find_inputs(settings: Settings) -> Inputs:
                     f"--train-rows {rows}: {task} has {count} training examples; "
                     "use --train-rows all"
                 )
-    if about:
-        (of_file,) = splits.values()
-        train = [pair for pair in of_file.train if isinstance(pair, SentencePair)]
-        scored = [*of_file.dev, *of_file.test, *of_file.all]
-        selection = disjoint(train, scored)[:MOST]
+    if own:
+        train = [pair for pair in own.splits.train if isinstance(pair, SentencePair)]
+        scored = [*own.splits.dev, *own.splits.test, *own.splits.all]
+        selection = disjoint(train, scored)[:MOST] if train else []
     else:
         selection = selection_pairs(folder, splits.get("sts"))
     inputs = Inputs(
@@ -155,6 +155,22 @@ def find_inputs(settings: Settings) -> Inputs:
     return inputs
 
 
+def read_rows(settings: Settings, folder: Path) -> tuple[dict[str, Splits], OwnData | None]:
+    """Return the rows of each task, and those of the user's tables or of a search by themselves.
+
+    Raises:
+        DataError: a file is missing or cannot be read.
+    """
+    if settings.task == ("search",):
+        own = read_searched(settings.to_json(), settings.pairs, folder)
+    elif settings.pairs:
+        task, folds = "".join(settings.task), settings.folds or 1
+        own = read_pairs(settings.pairs, settings.columns, task, settings.seed, folds)
+    else:
+        return {task: read_task(folder, task) for task in settings.tasks}, None
+    return {own.task.name: own.splits}, own
+
+
 def check_training(inputs: Inputs) -> None:
     """Raise TrainingError for a contrastive stage that cannot learn from its data."""
     configs = inputs.simcse_configs
@@ -167,14 +183,17 @@ def check_training(inputs: Inputs) -> None:
         for name, path in inputs.files.items():
             check_first(UNOPENED[name], path, tokenizer, configs[name])
         for name in inputs.on_train:
-            in_memory = replace(UNOPENED[name], read=lambda path: iter(texts_of_train(inputs)))
+            in_memory = replace(UNOPENED[name], read=partial(_of_train, inputs, name))
             if configs[name].positive == "same":  # others are drawn from a file
                 check_first(in_memory, inputs.data_folder, tokenizer, configs[name])
 
 
 def check_published(inputs: Inputs) -> None:
     """Raise CheckpointError if no published head fits a task, UserError if no reader uses it."""
-    for model, name in inputs.settings.models.items():
+    models = list(inputs.settings.models.items())
+    if "search" in inputs.splits:
+        models = models[1:]  # the first one finds the texts
+    for model, name in models:
         labels = stated_labels(inputs.checkpoints[model])
         if labels is None:
             raise CheckpointError(
@@ -255,7 +274,7 @@ class Run:
             digests[task] = splits.digest
         return digests
 
-    def seen_by(self, stage: str, trained_on: list[Example]) -> Seen:
+    def seen_by(self, stage: str, trained_on: Sequence[Example]) -> Seen:
         """Return every text and pair read in training a head and the encoder of a stage."""
         seen = copy.deepcopy(self.seen[stage])
         seen.add_examples(trained_on)
@@ -350,11 +369,11 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    files = dict(inputs.files)
-    for name in inputs.on_train:
-        files[name] = _texts_of_train(inputs, folder.path.parent / "cache")
     seen, texts = {}, {}
     for model, backbone in untuned.items():
+        files = dict(inputs.files)
+        for name in inputs.on_train:
+            files[name] = _file_of_train(inputs, name, backbone, folder.path.parent / "cache")
         known = Seen()  # what the checkpoint was trained on or selected by, as far as it says
         note_stages(backbone.folder, known)
         for stage in {stage.name: stage for stage in inputs.of_model(model)}.values():
@@ -373,20 +392,35 @@ def open_run(inputs: Inputs) -> Run:
     return Run(inputs, folder, untuned, objectives, texts, seen)
 
 
-def texts_of_train(inputs: Inputs) -> list[str]:
-    """Return the distinct texts of the train part, on which SimCSE is trained."""
-    examples = chain.from_iterable(splits.train for splits in inputs.splits.values())
+def examples_of_train(inputs: Inputs, objective: str) -> list[Any]:
+    """Return what SimCSE learns from the train part: its distinct texts, or triplets of a search.
+
+    These have no hard negatives yet, which an encoder finds.
+    """
+    (splits,) = inputs.splits.values()
+    if objective == "sup":
+        return triplets_to_learn(splits)
+    examples = positives(splits.train, splits.corpus) if splits.corpus else splits.train
     return list(dict.fromkeys(text for example in examples for text in example.texts))
 
 
-def _texts_of_train(inputs: Inputs, root: Path) -> Path:
-    """Return a file with them, one on a line."""
-    texts = texts_of_train(inputs)
+def _of_train(inputs: Inputs, objective: str, path: Path) -> Iterator[Any]:
+    """Yield `examples_of_train`, whatever the path is."""
+    yield from examples_of_train(inputs, objective)
+
+
+def _file_of_train(inputs: Inputs, objective: str, backbone: Backbone, root: Path) -> Path:
+    """Return a file with them; triplets have hard negatives that the encoder finds."""
+    if objective == "sup":
+        (splits,) = inputs.splits.values()
+        content = as_csv(triplets_to_learn(splits, backbone.encoder))
+    else:
+        content = "".join(f"{text}\n" for text in examples_of_train(inputs, objective))
 
     def make(work: Work) -> None:
-        write_text(work.folder / TRAIN_TEXTS, "".join(f"{text}\n" for text in texts))
+        write_text(work.folder / TRAIN_TEXTS, content)
 
-    return kept("texts", {"texts": digest(texts)}, make, root, name="texts") / TRAIN_TEXTS
+    return kept("texts", {"texts": digest(content)}, make, root, name="texts") / TRAIN_TEXTS
 
 
 @contextmanager

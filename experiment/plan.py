@@ -16,6 +16,7 @@ from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
+from minbert.sentence_format import read_pooling
 from report.run_folder import provenance
 from runtime.options import shown_value
 from runtime.processes import world_size
@@ -55,6 +56,8 @@ def plan(inputs: Inputs) -> str:
         f"data      {inputs.about or inputs.data_folder}",
     ]
     lines += _data(inputs)
+    if "search" in inputs.splits:
+        lines += _cut_texts(inputs)
     heads = [
         (stage.baseline, f"{head.cell.task} {READERS[head.cell.reader]}")
         for stage in inputs.stages
@@ -109,9 +112,33 @@ def _data(inputs: Inputs) -> list[str]:
     return lines
 
 
+def _cut_texts(inputs: Inputs) -> list[str]:
+    """Return how many texts of a search are longer than an encoder reads, for each encoder."""
+    texts = [document.text for document in inputs.splits["search"].corpus]
+    lines = []
+    for model, tokenizer in inputs.tokenizers.items():
+        checkpoint = inputs.checkpoints[model]
+        stated = read_pooling(checkpoint).max_length or tokenizer.stated_length
+        positions = checkpoint.bert_config.num_positions
+        most = min(positions, stated or positions)
+        cut = int((tokenizer(texts, None, 2**20).lengths > most).sum())
+        if cut:
+            name = f" of {model}" if model else ""
+            lines.append(
+                f"cut       {cut:,} of {len(texts):,} texts have more than the {most} word pieces"
+                f"{name}; only their beginning is read"
+            )
+    return lines
+
+
 def _language(inputs: Inputs, model: str) -> list[str]:
     """Return a warning if the encoder's vocabulary does not fit the texts, [] if it does."""
-    texts = (t for s in inputs.splits.values() for example in s.train for t in example.texts)
+    texts = (
+        text
+        for splits in inputs.splits.values()
+        for example in (*splits.corpus, *splits.train)
+        for text in ([example.text] if splits.corpus else example.texts)
+    )
     unknown, pieces = inputs.tokenizers[model].vocabulary_fit(list(islice(texts, SAMPLED)))
     name = Path(inputs.settings.models[model]).name
     if unknown > MOST_UNKNOWN:
@@ -169,6 +196,8 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     for training in stage.trainings:
         for head in training.heads:
             cell, splits = head.cell, inputs.splits[head.cell.task]
+            if cell.task == "search":  # pairs to choose by are mined later
+                continue
             where = f"          {cell.task}{cell.few}"
             then = "then all rows train"
             if splits.folds:  # they differ little

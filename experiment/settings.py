@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.config import ALL_PRESETS
+from data.search import is_search
 from data.tasks import COURSE, OWN, tasks_in
 from heads.config import (
     MOST,
@@ -90,16 +91,17 @@ class Settings:
     task: tuple[str, ...] = option(
         (),
         "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
-        + "; or all (default: sst, or the tasks that --data has). With --pairs, if the labels do "
-        "not tell: paraphrase (two labels), similarity (scores), classes (of pairs or texts, up to "
-        f"{OWN['classes'].num_classes})",
+        + "; or all (default: sst, or the tasks that --data has); or search, which ranks texts for "
+        "queries. With --pairs, if the labels do not tell: paraphrase (two labels), similarity "
+        f"(scores), classes (of pairs or texts, up to {OWN['classes'].num_classes}); without "
+        "labels: search",
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
         ("bi", "cross"),
-        "bi (encode the texts separately), cross (encode the pair together), late (ColBERT-style "
-        "token matching)",
+        "bi (encode the texts separately), cross (encode the pair together; in a search, the best "
+        "texts of bi), late (ColBERT-style token matching)",
         choices=tuple(READERS),
         metavar="TYPE",
     )
@@ -165,7 +167,7 @@ class Settings:
     backbone: tuple[str, ...] = option(
         (),
         "mini or mini-sts (included), a folder, or a Hugging Face model ID; several are compared "
-        "(default: mini; with --pairs: mini-sts)",
+        "(default: mini; with --pairs or a search: mini-sts)",
         metavar="NAME",
         group="model and data",
     )
@@ -179,6 +181,9 @@ class Settings:
         (),
         "your own table of texts and labels; or two or three: train, dev, test",
         metavar="FILE",
+    )
+    corpus: str | None = option(
+        None, "further texts to search among, one per line or a table", metavar="FILE"
     )
     folds: int | None = option(
         None,
@@ -298,6 +303,7 @@ class Settings:
             raise UserError("--train-rows: requires single-task heads; leave out --tune joint")
         if "none" in self.tune:
             self._check_published()
+        self._check_search()
         self._check_folds()
 
     @property
@@ -424,7 +430,8 @@ class Settings:
         """Fill in encoder and tasks; raise UserError for data that is named wrongly or twice."""
         (self._check_pairs if self.pairs else self._check_folder)()
         if not self.backbone:
-            object.__setattr__(self, "backbone", ("mini-sts" if self.pairs else "mini",))
+            own = self.pairs or self.task == ("search",)
+            object.__setattr__(self, "backbone", ("mini-sts" if own else "mini",))
         if len(self.models) < len(self.backbone):
             raise UserError(f"--backbone {' '.join(self.backbone)}: the same encoder twice")
         if (self.teacher is None) == ("teacher" in self.pretrain):
@@ -445,7 +452,7 @@ class Settings:
             )
         if not self.task:
             object.__setattr__(self, "task", self._tasks_of_folder())
-        if unfit := [name for name in self.task if name in OWN]:
+        if unfit := [name for name in self.task if name in OWN and name != "search"]:
             raise UserError(f"--task {unfit[0]}: requires a table; add --pairs FILE")
 
     def _tasks_of_folder(self) -> tuple[str, ...]:
@@ -473,6 +480,8 @@ class Settings:
             raise UserError("--pairs: expected one to three files: train, dev, test")
         if len(set(map(os.path.realpath, self.pairs))) < len(self.pairs):
             raise UserError("--pairs: the same file twice; each is train, dev or test")
+        if not self.task and not self.columns and is_search(self.pairs):
+            object.__setattr__(self, "task", ("search",))
         if self.columns and len(self.columns) not in (2, 3):
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
         if len(self.task) > 1 or (self.task and self.task[0] not in OWN):
@@ -487,6 +496,8 @@ class Settings:
     @property
     def why_no_folds(self) -> str:
         """Return why one table cannot be scored in folds, with the remedy; "" if it can."""
+        if self.task == ("search",):
+            return "one search is one split of the queries; leave it out"
         if self.tune != ("frozen",):
             return "a fine-tuned encoder is trained once, not for every fold; use --tune frozen"
         for name, (named, flag) in self.training_files().items():
@@ -515,6 +526,26 @@ class Settings:
             raise UserError("--tune none: evaluates a published model; use --pretrain none")
         if self.train_rows != ("all",):
             raise UserError("--tune none: trains nothing; leave out --train-rows")
+
+    def _check_search(self) -> None:
+        """Raise UserError for a search with settings of other tasks, or for the reverse."""
+        if "search" not in self.task:
+            if self.corpus:
+                raise UserError("--corpus: has no effect; add --task search")
+            return
+        if len(self.task) > 1:
+            raise UserError("--task search: is a run of its own; leave out the other tasks")
+        if "joint" in self.tune:
+            raise UserError("--task search --tune joint: a search is one task; leave out joint")
+        if self.train_rows != ("all",):
+            raise UserError("--train-rows: is not for a search; leave it out")
+        if self.select == "dev":
+            raise UserError("--select dev: is not for a search; leave it out")
+        if self.tune == ("none",) and "cross" in self.encoder and len(self.backbone) < 2:
+            raise UserError(
+                "--task search --tune none: name the encoder that finds the texts, and then the "
+                f"published cross-encoders: --backbone mini-sts {self.backbone[0]}"
+            )
 
     def _check_rates(self) -> None:
         """Raise UserError for rates that no training uses."""

@@ -45,6 +45,12 @@ class PredictOptions:
         "names of the columns of texts, or numbers without a header: FIRST SECOND, or TEXT",
         metavar="NAME",
     )
+    corpus: Path | None = option(
+        None,
+        "of a search: the texts to search, one per line or a table; FILE has the queries",
+        metavar="FILE",
+    )
+    top_k: int = option(10, "texts to find for each query of --corpus", least=1, most=100)
     out: Path | None = option(None, "file to write (default: standard output)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
     threads: int = option(
@@ -68,10 +74,13 @@ usual names (sentence1 and sentence2, or sentence) or those of --columns; id is
 optional, else an id is a line number. Single texts may also stand one per line.
 
 The output has a header and a line per row: id; similarity, or is_duplicate and its
-probability, or sentiment and the probability of each class.""",
+probability, or sentiment and the probability of each class. With --corpus, a line per
+query and text that was found. The default is then the bi-encoder; a cross-encoder that
+--cell names reads the 50 best texts of the bi-encoder again.""",
         epilog="""\
 examples:
   python -m heads predict runs/sts pairs.tsv
+  python -m heads predict runs/faq queries.txt --corpus answers.txt --top-k 10
   python -m heads predict runs/all reviews.txt.gz --cell sst --out predicted.tsv
   from a script: heads.load("runs/sts").predict([("a first text", "a second one")])
   with probabilities, for paraphrases and classes: predict(pairs, probabilities=True)
@@ -82,15 +91,22 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     import torch
 
     from heads.predict import predict_file
-    from heads.saved import find_cell, load_head
+    from heads.saved import find_cell, load_head, why_not_first
     from runtime.files import check_outputs
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    cell = find_cell(options.run, options.cell)
+    # Only the bi-encoder of a search finds texts by itself.
+    why_not = why_not_first if options.corpus else lambda path: ""
+    cell = find_cell(options.run, options.cell, why_not)
     check_outputs([options.out], [options.file, *cell.files])
     # Standard output holds only the table, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
+    if options.corpus:
+        from evaluation.answers import answer_file
+
+        answer_file(cell, options.file, options.corpus, options.top_k, options.out, options.device)
+        return
     head = load_head(cell.path, options.device)
     predict_file(head, options.file, options.out, options.columns)
 

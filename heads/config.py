@@ -14,6 +14,7 @@ TUNES = ("frozen", "full", "joint", "none")
 RATES = (5e-5, 1.5e-4, 5e-4)
 ONE_RATE = ("frozen", "joint", "none")  # tuning modes without this choice
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20, "paraphrase": 5, "similarity": 20}  # the report's
+NUM_EPOCHS |= {"search": 5}
 USUAL_EPOCHS = 10  # for other tasks
 # The fewest steps of a tuned encoder, the same for all readers. With 250 labels 12 steps give a
 # bi-encoder a Pearson of .689 on STS, 40 steps .743, 80 steps .739: there the curve is flat.

@@ -24,6 +24,7 @@ GIVES = {
     "classes": "the logits of the classes",
     "binary": "a probability each",
     "score": "a score each",
+    "ranking": "a cosine each",
 }
 
 

@@ -169,11 +169,36 @@ class STSClassifierHead(ScaledSTSHead):
         return scores
 
 
+class CosineHead(Head):
+    """The cosine of two embeddings, which finds texts in a search; it has no weights."""
+
+    def __init__(self, in_features: int, hidden_size: int, depth: int = 0, **settings: Any):
+        nn.Module.__init__(self)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the cosines of u and v, (B,), from [u; v], (B, 2H)."""
+        first, second = features.chunk(2, dim=-1)
+        return F.cosine_similarity(first, second)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Nothing is learned."""
+        raise NotImplementedError
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return the cosines."""
+        return logits
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return the cosines."""
+        return logits
+
+
 # By label kind: the head, and its number of hidden layers on separately encoded texts.
 HEADS: dict[str, tuple[type[Head], int]] = {
     "classes": (SentimentHead, 1),
     "binary": (ParaphraseHead, 2),
     "score": (STSHead, 3),
+    "ranking": (CosineHead, 0),
 }
 
 

@@ -93,7 +93,7 @@ def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterat
     """Yield a line for each row, with the fields of `header_of`."""
     rows = iter(rows)
     # A score is the prediction; a class is followed by its probabilities.
-    scored = head.task.label_kind == "score"
+    scored = head.task.label_kind in ("score", "ranking")
     while piece := list(islice(rows, PIECE)):
         ids, texts = zip(*piece, strict=True)
         logits = torch.from_numpy(head.logits(texts))  # (N,) or (N, C)

@@ -18,7 +18,8 @@ from minbert.encoder import SentenceEncoder
 def fitting_labels(task: Task) -> tuple[int, ...]:
     """Return the possible numbers of labels of a classifier for a task."""
     # One logit is a score, or its sign is the class; two logits are two classes.
-    return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.label_kind]
+    kinds = {"score": (1,), "binary": (1, 2), "ranking": (1, 2), "classes": (task.num_classes,)}
+    return kinds[task.label_kind]
 
 
 def published_classifier(

@@ -160,6 +160,12 @@ def why_no_threshold(path: Path) -> str:
     return f"predicts {task.about}; a threshold is for the scores of pairs"
 
 
+def why_not_first(path: Path) -> str:
+    """Return why a saved head cannot find texts in a corpus by itself, "" if it can."""
+    task, _, _ = read_head(path)
+    return "" if task.name == "search" else "is not the bi-encoder of a search; leave out --corpus"
+
+
 def load_head(path: Path, device: str = "auto", precision: str | None = None) -> SavedHead:
     """Return a trained head and its encoder.
 

@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import mean
 from typing import Any
 
-from data.tasks import EVERY_ROW, TASKS
+from data.tasks import EVERY_ROW, RANKING, TASKS
 from evaluation.metrics import METRICS, Metrics
 from heads.config import READERS
 
 COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
+SEARCH_COLUMNS = ("depth", "milliseconds", "megabytes")  # likewise, of a search
 # Names state train_rows only if it is not `all`, and the encoder only if a run has several.
 NOT_IN_NAME = ("pretrain", "backbone", "data", "train_rows", "model")
 ALL = "all"
@@ -95,6 +96,10 @@ class Cell(Coordinates):
     choice: dict[str, Any] = field(default_factory=dict)
     # COSINE for [CLS] states, for a frozen bi-encoder whose embeddings are means.
     cls_cosine: float | None = None
+    # Of a search: `depth`, how many texts were read again in order to rank them, 0 for none;
+    # `milliseconds` per query; `megabytes` of the vectors of the corpus; `finds`, the name of the
+    # cell that found the texts to rank again.
+    search: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":
@@ -116,20 +121,30 @@ class Cell(Coordinates):
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def row(self) -> dict[str, Any]:
+    def row(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the cell as a row of results.csv, by column."""
         values = asdict(self) | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
         values["rate"] = self.choice.get("rate")
-        return {name: values[name] for name in csv_columns()}
+        values |= self.search | {name: self.metrics.get(name) for name in RANKING}
+        return {name: values.get(name) for name in columns}
 
     @property
     def system(self) -> str:
-        """Return the name of the compared system, without the seed: `sup-bi-frozen-interaction`."""
-        return "-".join((self.stage, self.encoder, self.tune, self.features)) + self.few
+        """Return the name of the compared system, without the seed: `sup-bi-frozen-interaction`.
 
-    def place(self) -> tuple[str, str]:
-        """Return the identifier of a cell in a run folder: the head's name and the split."""
-        return self.name, self.split
+        A cross-encoder that ranks the best 50 texts of a search again ends in `@50`.
+        """
+        depth = f"@{self.depth}" if self.depth else ""
+        return "-".join((self.stage, self.encoder, self.tune, self.features)) + self.few + depth
+
+    @property
+    def depth(self) -> int:
+        """Return how many texts of a search were read again in order to rank them."""
+        return int(self.search.get("depth", 0))
+
+    def place(self) -> tuple[str, str, int]:
+        """Return the identifier of a cell in a run folder: the head's name, split and depth."""
+        return self.name, self.split, self.depth
 
     def _check(self) -> None:
         words = [field.name for field in fields(Coordinates) if field.type is str]
@@ -158,8 +173,8 @@ class Cell(Coordinates):
                 float(number)
 
 
-def csv_columns() -> list[str]:
-    """Return the columns of results.csv in their order."""
+def csv_columns(cells: Sequence[Cell] = ()) -> list[str]:
+    """Return the columns of results.csv in their order; those of a search only for a search."""
     # Fields with a single value, without the key, which has no meaning for readers.
     names = [
         f.name
@@ -167,7 +182,10 @@ def csv_columns() -> list[str]:
         if f.type in (str, int, float) and f.name not in ("key", "model")
     ]
     costs = names.index("seconds")
-    return [*names[:costs], *METRIC_COLUMNS, *names[costs:], "steps", "rate"]
+    metrics: tuple[str, ...] = METRIC_COLUMNS
+    if any(cell.search for cell in cells):
+        metrics = (*RANKING, *SEARCH_COLUMNS)
+    return [*names[:costs], *metrics, *names[costs:], "steps", "rate"]
 
 
 def rows_of(split: str) -> str:

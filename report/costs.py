@@ -212,7 +212,10 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     """
     if not seconds:
         return
-    best = best_cells(RunFolder(run, read_only=True))
+    folder = RunFolder(run, read_only=True)
+    if any(cell.task == "search" for cell in folder.cells()):
+        return  # its times were measured with its rankings
+    best = best_cells(folder)
     try:
         costs = read_json(run / COSTS)
         lines = cost_lines(costs)

@@ -91,7 +91,8 @@ class FinishedRun:
 
     def label(self, cell: Cell) -> str:
         """Return a system's name without the parts that all cells share, such as `sup bi`."""
-        return " ".join((cell.stage, cell.encoder, *self._varied(cell)))
+        depth = [f"@{cell.depth}"] if cell.depth else []
+        return " ".join((cell.stage, cell.encoder, *self._varied(cell), *depth))
 
     def _varied(self, cell: Cell) -> list[str]:
         names = ("tune", "features")
@@ -135,7 +136,7 @@ def _tasks(cells: Sequence[Cell]) -> list[str]:
 def _scored(rows: ScoredRows, task: str, cells: Sequence[Cell]) -> Splits:
     """Return the splits of a task that cells scored; the others, such as train, stay empty."""
     of_task = [cell for cell in cells if cell.task == task]
-    if of_task[0].split == EVERY_ROW:
+    if of_task[0].split == EVERY_ROW or task == "search":  # the corpus is read, too
         return rows.tables(task)
     scored: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
     for split in dict.fromkeys(cell.split for cell in of_task):

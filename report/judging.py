@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from baselines.bm25 import BM25
 from baselines.words import FUNCTION_WORDS, jaccard
-from data.examples import Example
+from data.examples import Document, Example, Query
 from data.overlap import disjoint
+from data.search import query_clusters
 from data.selection import of_all_rows
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS, LEVEL, Interval
 from evaluation.metrics import best_threshold, is_labelled, labels_of
+from evaluation.ranking import MOST, measures, reranked
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
@@ -31,6 +34,7 @@ from runtime.progress import progress
 # Families of comparisons, each with Holm's correction on each split.
 CHANGED, MAIN, OTHER, FLOOR = "changed", "main", "other", "floor"
 OVERLAP = "word overlap"  # a baseline without training
+BM25_ROW = "BM25"  # likewise, of a search
 
 Runs = dict[str, dict[int, np.ndarray]]  # system -> seed -> predictions (N,)
 
@@ -66,6 +70,8 @@ class System:
     pretrain: str  # the stage's name, with the encoder's in a run of several: `mini+sup`
     encoder: str
     tune: str
+    depth: int = 0  # of a search: how many texts it ranks again
+    finds: str = ""  # the system that found them
 
     @property
     def model(self) -> str:
@@ -125,7 +131,7 @@ class Judged:
         if versus.metric != self.main_metric:
             return OTHER
         pair = {versus.a, versus.b}
-        if OVERLAP in pair:
+        if not pair.isdisjoint((OVERLAP, BM25_ROW)):
             return FLOOR
         if pair == set(self.question.best.values()) and self.question.chosen_on != self.split:
             return ""
@@ -210,6 +216,14 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
                 for seeds in of_seeds
             }
         systems = {c.system: System(c.stage, c.encoder, c.tune) for c in final}
+        if task == "search":
+            finds = {c.name: c.system for c in final}
+            systems = {
+                c.system: System(c.stage, c.encoder, c.tune, c.depth, finds[c.search["finds"]])
+                for c in final
+            }
+            places[key] = replace(places[key], question=Question(systems))
+            continue
         best = {}
         for reader in READERS:
             if rivals := [name for name, system in systems.items() if system.encoder == reader]:
@@ -256,6 +270,13 @@ def judge_cells(
         of_task = splits[cell.task]
         examples = getattr(of_task, cell.split)
         place = cell.task, cell.split
+        if cell.task == "search":
+            if place not in scored:
+                scored[place] = _searched(cells, cell.split, examples, of_task.corpus)
+            ranked = reranked(*folder.ranking(cell, examples, of_task.corpus), cell.depth)
+            seeds = scored[place].systems.setdefault(cell.system, {})
+            seeds[cell.seed] = measures(ranked, examples)
+            continue
         if place not in scored:
             scored[place] = Scored(*place, {}, labels_of(examples), clusters_of(examples))
         seeds = scored[place].systems.setdefault(cell.system, {})
@@ -264,11 +285,39 @@ def judge_cells(
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]
     for (task, split), of_split in scored.items():
-        calls = _overlap_of(task, splits[task], split)
+        calls = None if task == "search" else _overlap_of(task, splits[task], split)
         if calls is not None:  # the same for every seed
             all_seeds = [seed for runs in of_split.systems.values() for seed in runs]
             of_split.systems[OVERLAP] = dict.fromkeys(all_seeds, calls)
     return judge(list(scored.values()), cells)
+
+
+def _searched(
+    cells: Sequence[Cell], split: str, queries: Sequence[Query], corpus: Sequence[Document]
+) -> Scored:
+    """Return the record of a search, with BM25, and the pairs that are compared.
+
+    These are fixed in advance: each reader with the bi-encoder whose texts it ranks again, each
+    depth with the next smaller one, the bi-encoders with each other, and each with BM25.
+    """
+    of_split = [cell for cell in cells if cell.split == split]
+    bis = list(dict.fromkeys(cell.system for cell in of_split if cell.encoder == "bi"))
+    bi_of = {cell.name: cell.system for cell in of_split if cell.encoder == "bi"}
+    pairs: dict[Pair, None] = {(name, BM25_ROW): None for name in bis}
+    pairs |= dict.fromkeys(combinations(bis, 2))
+    deepest: dict[str, str] = {}  # head -> its last depth
+    for cell in of_split:
+        if cell.encoder != "bi":
+            pairs[cell.system, bi_of[cell.search["finds"]]] = None
+            if cell.name in deepest:
+                pairs[cell.system, deepest[cell.name]] = None
+            deepest[cell.name] = cell.system
+    ranked = BM25([document.text for document in corpus]).top_k([q.text for q in queries], MOST)
+    systems: Runs = {
+        BM25_ROW: dict.fromkeys((cell.seed for cell in cells), measures(ranked, queries))
+    }
+    nothing = np.zeros(len(queries))
+    return Scored("search", split, systems, nothing, query_clusters(queries), list(pairs))
 
 
 def _overlap_of(task: str, splits: Splits, split: str) -> np.ndarray | None:
@@ -324,7 +373,7 @@ def to_json(judged: Sequence[Judged]) -> dict[str, Any]:
         "level": LEVEL,
         "estimates": flat(lambda place: place.estimates),
         "comparisons": flat(lambda place: place.comparisons),
-        "questions": flat(lambda place: [place.question] if place.question.best else []),
+        "questions": flat(lambda place: [place.question] if place.question.systems else []),
     }
 
 
@@ -378,7 +427,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
         for e in place.estimates
-        if e.metric != COSINE and e.system != OVERLAP
+        if e.metric != COSINE and e.system not in (OVERLAP, BM25_ROW)
     }
     wanted = {}
     for seeds in by_system(cells):

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from data.beir import read_searched
 from data.examples import DataError
 from data.locate import data_folder
 from data.pairs import read_pairs
@@ -30,12 +31,14 @@ class ScoredRows:
         self._paths = [str(path) for path in options.get("pairs") or ()]
         self._columns = [str(name) for name in options.get("columns") or ()]
         self._seed, self._folds = options.get("seed", 42), options.get("folds") or 1
+        self._options = options
         self._read: dict[str, Splits] = {}  # tables, by the name of their task
         self._digests: dict[str, Any] = config.get("sha256", {})
 
     def task(self, name: str) -> Task:
         """Return a task's record, with the scale and words of its file."""
-        return (self.tables(name).task if self._paths else None) or TASKS[name]
+        is_own = self._paths or name == "search"
+        return (self.tables(name).task if is_own else None) or TASKS[name]
 
     def examples(self, name: str, split: str, gold: Path | None = None) -> list[Any]:
         """Return the rows of a split.
@@ -48,9 +51,9 @@ class ScoredRows:
         Raises:
             DataError: a file is gone, or tables have changed since the run.
         """
-        if self._paths:
+        if self._paths or name == "search":
             if gold is not None:
-                raise DataError(f"--gold {gold}: {self._path} was made with --pairs; give --data")
+                raise DataError(f"--gold {gold}: {self._path} has no such file; give --data")
             rows: list[Any] = getattr(self.tables(name), split)
             return rows
         path = gold or split_file(data_folder(self._data or self._home), TASKS[name], split)
@@ -66,8 +69,8 @@ class ScoredRows:
             paths = self._paths
         elif moved.is_dir():
             paths = [str(moved / Path(path).name) for path in self._paths]
-        elif len(self._paths) == 1:
-            paths = [str(moved)]
+        elif len(self._paths) <= 1:
+            paths = [str(moved)][: len(self._paths)]
         else:
             raise DataError(f"--data {moved}: expected the folder of {', '.join(self._paths)}")
         for path in paths:
@@ -79,11 +82,15 @@ class ScoredRows:
         """Return the splits of the user's tables."""
         if name in self._read:
             return self._read[name]
-        splits = read_pairs(self._current, self._columns, name, self._seed, self._folds).splits
+        if name == "search":
+            folder = data_folder(self._data if self._data and not self._paths else self._home)
+            splits = read_searched(self._options, self._current, folder).splits
+        else:
+            splits = read_pairs(self._current, self._columns, name, self._seed, self._folds).splits
         if splits.digest != self._digests.get(name):
             raise DataError(
-                f"{', '.join(self._current)}: changed since {self._path} was written; run its "
-                "command again, or give the original table with --data FILE"
+                f"{', '.join(self._current) or self._home}: changed since {self._path} was "
+                "written; run its command again, or give the original table with --data FILE"
             )
         self._read[name] = splits
         return splits

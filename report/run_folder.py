@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from data.examples import DataError, Example
+from data.examples import DataError, Document, Example, Query
 from data.table import number, numbered_lines
 from data.tasks import Task
 from evaluation.table import csv_text
@@ -33,8 +33,8 @@ class RunFolder:
 
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
-        # By name and split of a cell, the kept training of the cell.
-        self._trainings: dict[tuple[str, str], Path] = {}
+        # By name, split and depth of a cell, the kept training of the cell.
+        self._trainings: dict[tuple[str, str, int], Path] = {}
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -81,7 +81,7 @@ class RunFolder:
         kept = self.path / TRAININGS
         if not kept.is_dir() and "format" not in self.config():
             return  # a training, or a run from before 1.1
-        measured: dict[tuple[str, str, str], tuple[Cell, Path]] = {}
+        measured: dict[tuple[str, str, int, str], tuple[Cell, Path]] = {}
         for training in sorted(kept.glob("*/")):
             for cell in RunFolder(training).cells():
                 measured[*cell.place(), cell.key] = cell, training
@@ -139,7 +139,8 @@ class RunFolder:
     def write_results(self, cells: Sequence[Cell]) -> None:
         """Write cells as JSON and CSV, and phenomena.csv if the data states what each row tests."""
         self.write_json("results.json", [cell.to_json() for cell in cells])
-        self._write_csv("results.csv", csv_columns(), [cell.row() for cell in cells])
+        columns = csv_columns(cells)
+        self._write_csv("results.csv", columns, [cell.row(columns) for cell in cells])
         if tagged := phenomena_rows(cells):
             self._write_csv("phenomena.csv", list(tagged[0]), tagged)
 
@@ -198,6 +199,49 @@ class RunFolder:
             line = values.index(None) + 2
             raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")
         return np.array(values, np.float64)
+
+    def write_ranking(
+        self,
+        cell_name: str,
+        split: str,
+        queries: Sequence[Query],
+        corpus: Sequence[Document],
+        ranked: np.ndarray,
+        scores: np.ndarray,
+    ) -> None:
+        """Write the texts that were found for each query, the first one first, and their scores.
+
+        Args:
+            ranked: (Q, K) rows of the corpus, in the order in which they were found.
+            scores: (Q, K) float32, which may rank them differently.
+        """
+        lines = ["query-id\tcorpus-id\trank\tscore\n"]
+        for query, rows, of_query in zip(queries, ranked.tolist(), scores, strict=True):
+            for rank, (row, score) in enumerate(zip(rows, of_query, strict=True), 1):
+                lines.append(f"{query.id}\t{corpus[row].id}\t{rank}\t{score:.9g}\n")
+        self._write(predictions_name(cell_name, "search", split), "".join(lines))
+
+    def ranking(
+        self, cell: Cell, queries: Sequence[Query], corpus: Sequence[Document]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `write_ranking` wrote for a cell: rows (Q, K) and their scores (Q, K).
+
+        Raises:
+            DataError: the file is missing or damaged, or of other queries or texts.
+        """
+        path = self.predictions_path(cell)
+        fields = [text.rstrip("\n").split("\t") for _, text in numbered_lines(path)][1:]
+        places = {document.id: row for row, document in enumerate(corpus)}
+        most = len(fields) // max(1, len(queries))
+        wanted = [(query.id, str(rank)) for query in queries for rank in range(1, most + 1)]
+        try:
+            if [(query, rank) for query, _, rank, _ in fields] != wanted:
+                raise ValueError
+            rows = np.array([places[row] for _, row, _, _ in fields], np.int64)
+            scores = np.array([score for *_, score in fields], np.float32)
+        except (ValueError, KeyError):
+            raise DataError(f"{path}: not a ranking of the current queries and texts") from None
+        return rows.reshape(-1, most), scores.reshape(-1, most)
 
     def head_path(self, name: str) -> Path:
         return self.path / "heads" / f"{name}.safetensors"

@@ -5,16 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
-from data.tasks import TASKS, Splits
+from data.tasks import RANKING, TASKS, Splits
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import COSINE, Cell, best_known, by_system, of_most_labels, rows_of
-from report.judging import OVERLAP, Judged, judge_cells, to_json
+from report.judging import BM25_ROW, OVERLAP, Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
+from report.search import search_verdict
 from report.verdict import Verdict, verdict_of
 
 WIDTH = 100
@@ -23,6 +24,7 @@ SETTING = ("pretrain", "encoder", "tune", "features")
 SHARED = (
     "n",
     "backbone",
+    "MB",
     "pretrain",
     "tune",
     "features",
@@ -99,6 +101,9 @@ def answer(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
 ) -> Verdict:
     """Return the verdict, with sentences on learning curves and rates."""
+    searched = [place for place in judged if place.task == "search" and place.question.systems]
+    if searched:
+        return search_verdict(searched[-1], cells)
     verdict = verdict_of(judged)
     curves = [curve.sentence() for curve in learning if curve.crossing]
     rates = rate_sentences(of_most_labels(cells))
@@ -133,7 +138,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     `cosine` is Spearman's correlation of cosine similarity without a head (STS; for late
     interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, if one was chosen;
     `steps` are those of the training; `epochs` says what chose them, if not a part of train. A task
-    of pairs ends with the row of word overlap, which needs no training.
+    of pairs ends with the row of word overlap, a search with that of BM25.
     `train overlap` is the share of rows with a sentence that the run, or a checkpoint that lists
     its data, used for training or checkpoint selection; `no overlap` is the task's main metric on
     the other rows.
@@ -166,17 +171,23 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     row = {"n": str(first.n), "backbone": first.model or NOTHING}
     row |= {name: getattr(first, name) for name in SETTING}
     row["labels"] = str(first.labels or NOTHING)
+    row["depth"] = str(first.depth or NOTHING)
     row["rate"] = chosen_rates(seeds)
     row["steps"] = _from_to([cell.steps for cell in seeds])
     row["epochs"] = EPOCHS.get(first.select or "", NOTHING)
-    for name in METRICS:
-        scores = [cell.metrics[name] for cell in seeds]
+    for name in (*METRICS, *RANKING):
+        scores = [cell.metrics.get(name) for cell in seeds]
         row[name] = _spread(scores) if name in task.metrics else NOTHING
     row["95% CI"] = shown(interval) or NOTHING
     cosines = [cell.metrics.get(COSINE) for cell in seeds]
     row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
     overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
     row["train overlap"] = f"{overlap:.1%}"
+    row |= dict.fromkeys(("ms per query", "MB"), NOTHING)
+    if first.search:
+        times = [cell.search["milliseconds"] for cell in seeds]
+        row["ms per query"] = f"{statistics.mean(times):.3g}"
+        row["MB"] = f"{first.search['megabytes']:.1f}"
     rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
     row["no overlap"] = _spread(rest) if overlap else NOTHING
     return row
@@ -205,11 +216,12 @@ def _from_to(counts: list[int | None]) -> str:
 
 
 def _overlap_rows(place: Judged, header: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the row of word overlap of a task of pairs."""
-    metrics = {name: place.scores(name).get(OVERLAP) for name in METRICS}
+    """Yield the row of word overlap of a task of pairs, or of BM25 of a search."""
+    floor = BM25_ROW if place.task == "search" else OVERLAP
+    metrics = {name: place.scores(name).get(floor) for name in (*METRICS, *RANKING)}
     if score := metrics[place.main_metric]:
         row = dict.fromkeys(header, NOTHING)
-        row |= {"encoder": OVERLAP, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
+        row |= {"encoder": floor, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
         row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
         yield row
 

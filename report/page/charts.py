@@ -123,6 +123,8 @@ def score_figures(run: FinishedRun) -> list[Figure]:
     """Return a figure per task with at least two systems whose metric is defined."""
     figures = []
     for task in run.tasks:
+        if task.name == "search":  # it has a figure of its own
+            continue
         scores: dict[str, dict[str, Estimate]] = {}  # setting -> reader -> score
         for name, readers in run.settings(task).items():
             for reader, cells in readers.items():

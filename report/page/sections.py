@@ -14,7 +14,7 @@ from heads.config import READERS
 from report.cell import COSINE, Cell, by_system, rows_of
 from report.costs import SEARCHED, in_words, is_busy, search_seconds
 from report.finished import DUEL, FinishedRun
-from report.judging import OVERLAP, mean_of_all
+from report.judging import BM25_ROW, OVERLAP, mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
@@ -82,13 +82,14 @@ def score_tables(run: FinishedRun) -> list[Table]:
 
 
 def _overlap_row(task: Task, split: str, run: FinishedRun) -> list[Entry]:
-    """Return the row of word overlap, [] where there is none."""
-    row = [word(f"{OVERLAP} (no training)")]
+    """Return the row of word overlap, of a search that of BM25; [] where there is none."""
+    floor = BM25_ROW if task.name == "search" else OVERLAP
+    row = [word(f"{floor} (no training)")]
     for place in run.judged:
-        if (place.task, place.split) == (task.name, split) and OVERLAP in place.scores(
+        if (place.task, place.split) == (task.name, split) and floor in place.scores(
             task.main_metric
         ):
-            scores = [place.scores(metric)[OVERLAP] for metric in task.metrics]
+            scores = [place.scores(metric)[floor] for metric in task.metrics]
             row += [number(score.mean, 3, interval(score.interval)) for score in scores]
             return [*row, *[number(None)] * 4, number(scores[0].n, 0)]
     return []

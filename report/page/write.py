@@ -15,6 +15,7 @@ from data.examples import DataError
 from report.costs import add_costs, cheaper, measured_on
 from report.finished import FinishedRun
 from report.page import charts, curves, sections
+from report.page.search import search_figures
 from report.page.tables import UNKNOWN
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COSTS
@@ -109,7 +110,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "differences": charts.difference_figure(run),
         "simcse": charts.simcse_figures(groups),
         "simcse_lines": in_lines(groups),
-        "score_figures": charts.score_figures(run),
+        "score_figures": [*search_figures(run), *charts.score_figures(run)],
+        "is_search": run.cells[0].task == "search",
         "learning": curves.learning_figures(run),
         "scores": sections.score_tables(run),
         "comparisons": sections.comparison_table(run),

@@ -1,0 +1,68 @@
+"""Answer queries with the encoders of a finished search: `python -m heads predict --corpus`."""
+
+from pathlib import Path
+
+import numpy as np
+
+from data.corpus import read_corpus
+from data.examples import DataError
+from data.table import TEXT, Column, open_texts
+from data.tasks import ID_COLUMN
+from evaluation.ranking import MOST
+from evaluation.search import by_cosine, read_again
+from heads.saved import FinishedCell, load_head
+from runtime.files import check_outputs, whole_file
+from runtime.streams import printable
+
+AGAIN = 50  # texts that a cross-encoder reads for a query, if not more are asked for
+HEADER = "query-id\trank\tcorpus-id\tscore\ttext"
+
+
+def answer_file(
+    cell: FinishedCell, path: Path, corpus: Path, k: int, out: Path | None, device: str
+) -> None:
+    """Write the k best texts of a corpus for each query of a file, or print them.
+
+    A bi-encoder ranks by cosine. A cross-encoder reads the best texts of the bi-encoder of its run
+    again; their scores are its own.
+
+    Raises:
+        UserError: a file cannot be read, or the cell is not of a search.
+    """
+    check_outputs([out], [path, corpus])
+    if cell.task != "search":
+        raise DataError(f"{cell.name}: is no cell of a search; leave out --corpus")
+    if not 1 <= k <= MOST:
+        raise DataError(f"--top-k {k}: expected 1 to {MOST}")
+    documents = read_corpus(corpus)
+    texts = [document.text for document in documents]
+    table = open_texts(path, (Column("query", TEXT), ID_COLUMN), tabs=True)
+    asked = [
+        (row.get("id", "").strip() or str(line), row["query"].strip())
+        for line, row in table.rows()
+        if row["query"].strip()
+    ]
+    if not asked:
+        raise DataError(f"{path}: no queries in it; write one per line")
+    queries = [query for _, query in asked]
+    name = cell.scores[0]["search"]["finds"]
+    finding = load_head(cell.path.with_name(f"{name}.safetensors"), device)
+    found = by_cosine(finding.encoder, texts)(queries)
+    rows, scores = found.rows, found.scores
+    if name != cell.name:
+        head = load_head(cell.path, device)
+        rows = rows[:, : max(AGAIN, k)]
+        parts = head.encoder, head.head, head.features
+        scores, _ = read_again(*parts, queries, texts, rows, [rows.shape[1]])
+        order = np.lexsort((rows, -scores))  # of equal scores, the lower row is first
+        rows, scores = (np.take_along_axis(values, order, axis=1) for values in (rows, scores))
+    lines = [HEADER]
+    for (id, _), best, of_query in zip(asked, rows[:, :k].tolist(), scores[:, :k], strict=True):
+        for rank, (row, score) in enumerate(zip(best, of_query, strict=True), 1):
+            fields = (id, str(rank), documents[row].id, f"{score:.6f}", texts[row])
+            lines.append("\t".join(map(printable, fields)))
+    if out is None:
+        print("\n".join(lines))
+        return
+    with whole_file(out) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,201 @@
+"""A search: its readers, and the scores of their rankings.
+
+The bi-encoder finds texts by cosine, late interaction by MaxSim; neither is trained with labels. A
+cross-encoder reads each query together with the texts that the bi-encoder found. It learns from the
+answers of the train queries, and from texts that the bi-encoder ranks high though they are none.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from data.examples import Query, Sentence
+from data.overlap import overlap
+from data.search import query_clusters
+from data.selection import Parts
+from data.tasks import Splits, Task
+from evaluation.intervals import intervals
+from evaluation.metrics import task_metrics
+from evaluation.ranking import measures, reranked
+from evaluation.search import Finder, by_cosine, by_maxsim, read_again
+from experiment.cells import FittedCell
+from experiment.grid import PlannedHead, Training
+from experiment.mining import pairs_to_learn, parts_by_query, task_of_pairs
+from experiment.opening import Run, Tuned
+from heads.features import FEATURES
+from heads.heads import build_head
+from heads.saved import save_head
+from heads.train import HeadTask
+from report.cell import Cell
+from report.run_folder import MODEL, RunFolder
+from runtime.processes import apart, is_main
+from runtime.store import Work
+
+SPEED_PAIRS = 128  # on which the speed of a published cross-encoder is measured
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search to be scored: its head, its data, and how texts are found."""
+
+    head: PlannedHead
+    splits: Splits
+    record: Task
+    find: Finder
+
+    @property
+    def corpus(self) -> list[str]:
+        return [document.text for document in self.splits.corpus]
+
+    @property
+    def scored(self) -> list[tuple[str, list[Query]]]:
+        """Return the splits that are scored, with their queries."""
+        named = ("dev", self.splits.dev), ("test", self.splits.test)
+        return [(name, queries) for name, queries in named if queries]
+
+    @property
+    def training(self) -> Training:
+        """Return the training of the cross-encoder, on pairs."""
+        cell = replace(self.head.cell, task="paraphrase")
+        return Training((replace(self.head, cell=cell),))
+
+    def pairs(self) -> tuple[dict[str, Splits], list[list[Parts]]]:
+        """Return the pairs that the cross-encoder learns from, and parts of them to choose by."""
+        queries, seed, learns = (
+            self.splits.train,
+            self.head.cell.seed,
+            self.head.cell.tune != "none",
+        )
+        asked = queries or self.scored[0][1]
+        pairs = pairs_to_learn(asked, self.splits.corpus, self.find, seed)
+        record = task_of_pairs(self.record)
+        # A published cross-encoder learns nothing; some pairs show how fast it reads.
+        splits = Splits(pairs, [] if learns else pairs[:SPEED_PAIRS], [], record)
+        parts = parts_by_query(pairs, asked, seed) if learns and self.head.tries else []
+        return {"paraphrase": splits}, [parts]
+
+
+def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
+    """Return the search of a training; the corpus is encoded here.
+
+    A published cross-encoder reads the texts that the first encoder of the run finds.
+    """
+    (head,) = training.heads
+    splits = opened.inputs.splits["search"]
+    texts = [document.text for document in splits.corpus]
+    encoder = tuned.encoder.freeze()
+    if head.cell.tune == "none":
+        encoder = next(iter(opened.untuned.values())).encoder
+    find = (by_maxsim if head.cell.encoder == "late" else by_cosine)(encoder, texts)
+    return Search(head, splits, opened.inputs.record("search"), find)
+
+
+# --- scores
+
+
+def write_search(
+    opened: Run, training: Training, search: Search, fitted: FittedCell | None, work: Work
+) -> None:
+    """Rank the corpus for the scored queries, and fill the folder of a training."""
+    if not is_main():
+        return
+    folder, cell = RunFolder(work.folder), search.head.cell
+    queries = [query for _, of_split in search.scored for query in of_split]
+    texts = [query.text for query in queries]
+    with apart():
+        found = search.find(texts)
+        scores, times = found.scores, {0: 0.0}
+        if fitted is None:
+            head_task = bare_head_task(search)
+            head = build_head(search.record, cell.encoder, 1, "concat")  # it has no weights
+        else:
+            head_task, head = fitted.head_task, fitted.fitted.head
+            features = FEATURES["cross"](head_task.config.features)
+            encoder, corpus = fitted.encoder, search.corpus
+            scores, times = read_again(encoder, head, features, texts, corpus, found.rows)
+        if cell.encoder != "late":
+            save_head(head, folder.head_path(cell.name), head_task, key=work.key, stage=cell.stage)
+        cells: list[Cell] = []
+        start = 0
+        for split, of_split in search.scored:
+            part = slice(start, start + len(of_split))
+            start += len(of_split)
+            rows, of_rows = found.rows[part], scores[part]
+            folder.write_ranking(cell.name, split, of_split, search.splits.corpus, rows, of_rows)
+            for depth, milliseconds in times.items():
+                ranked = reranked(rows, of_rows, depth)
+                cost = found.milliseconds + milliseconds
+                about: dict[str, Any] = {
+                    "depth": depth,
+                    "milliseconds": cost,
+                    "megabytes": found.megabytes,
+                    "finds": finding_cell(opened, search.head),
+                }
+                cells.append(scored_cell(opened, search, split, ranked, about, fitted, work.key))
+        if fitted is not None:
+            folder.add_curve(cell.name, fitted.fitted.history)
+        folder.write_results(cells)
+        if fitted is not None and not training.frozen:
+            fitted.encoder.save(folder.path / MODEL, {"heads": [cell.name]})
+
+
+def bare_head_task(search: Search) -> HeadTask:
+    """Return the task of a bi-encoder, which learns nothing: its head is the cosine."""
+    head = search.head
+    nothing = replace(search.splits, train=[], dev=[], test=[], corpus=(), task=search.record)
+    return HeadTask("search", head.cell.encoder, head.config, nothing, lambda predictions: None)
+
+
+def finding_cell(opened: Run, head: PlannedHead) -> str:
+    """Return the name of the cell of the bi-encoder that finds the texts of a head."""
+    cell = replace(head.cell, encoder="bi", tune="frozen", features="concat")
+    if head.cell.tune == "none":
+        first = next(iter(opened.untuned))
+        cell = replace(cell, model=first, backbone=opened.settings.models[first])
+    return cell.name
+
+
+def scored_cell(
+    opened: Run,
+    search: Search,
+    split: str,
+    ranked: np.ndarray,
+    about: dict[str, Any],
+    fitted: FittedCell | None,
+    key: str,
+) -> Cell:
+    """Return the cell of a ranking (Q, K) of the queries of a split."""
+    queries = dict(search.scored)[split]
+    values, nothing = measures(ranked, queries), np.zeros(len(queries))
+    by_metric = intervals("search", values, nothing, query_clusters(queries))
+    asked, learnt = (
+        [Sentence(query.id, query.text) for query in part]
+        for part in (queries, search.splits.train if fitted else [])
+    )
+    shared = overlap(asked, opened.seen_by(search.head.cell.stage, learnt))
+    rest = values[~shared.shared]
+    head = fitted.fitted if fitted else None
+    chosen = fitted.chosen if fitted else None
+    return Cell(
+        **asdict(search.head.cell),
+        split=split,
+        n=len(queries),
+        metrics=task_metrics("search", values, nothing),
+        interval={name: interval and asdict(interval) for name, interval in by_metric.items()},
+        overlap={
+            "sentences": shared.share_sentences,
+            "pairs": shared.share_pairs,
+            "n_rest": len(rest),
+            "metrics_on_rest": task_metrics("search", rest, nothing[: len(rest)])
+            if len(rest)
+            else {},
+        },
+        seconds=head.seconds if head else 0.0,
+        sentences_per_second=head.sentences_per_second if head else 0.0,
+        steps=head.steps if head else None,
+        key=key,
+        labels=len(fitted.head_task.splits.train) if fitted else 0,
+        choice=asdict(chosen.choice) if chosen else {},
+        search=about,
+    )
