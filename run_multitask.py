@@ -11,7 +11,6 @@ From a script: `from run_multitask import Settings, run; cells = run(Settings(ta
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -97,16 +96,14 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     from baselines.isbert import load_tuned
     from evaluation.suites.geometry import pair_geometry
     from evaluation.suites.sts import selection_score
-    from experiment.opening import Tuned
-    from minbert.pooling import choose_pooling
+    from experiment.opening import Tuned, as_loaded
     from simcse.stage import read_notes, tuned_backbone
 
     settings, folder, untuned = opened.settings, opened.folder, opened.untuned[stage.model]
     selection = opened.inputs.selection
     if stage.config is None:
         folder.link(f"backbones/{stage.name}", untuned.folder)
-        encoder = copy.copy(untuned.encoder)  # the same weights with the user's pooling
-        encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
+        encoder = as_loaded(untuned, settings.pooling)
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
 
     def dev_score(encoder: SentenceEncoder) -> float:

@@ -6,7 +6,7 @@ encoder and the training texts. All other modules get these records and open not
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -392,6 +392,17 @@ def open_run(inputs: Inputs) -> Run:
     return Run(inputs, folder, untuned, objectives, texts, seen)
 
 
+def as_loaded(backbone: Backbone, pooling: str | None) -> SentenceEncoder:
+    """Return an encoder before any tuning: the same weights, with the user's pooling.
+
+    Raises:
+        CheckpointError: the checkpoint lacks the pooler for it.
+    """
+    encoder = copy.copy(backbone.encoder)
+    encoder.pool_by(choose_pooling(pooling, encoder.stated_pooling))
+    return encoder
+
+
 def examples_of_train(inputs: Inputs, objective: str) -> list[Any]:
     """Return what SimCSE learns from the train part: its distinct texts, or triplets of a search.
 
@@ -413,7 +424,10 @@ def _file_of_train(inputs: Inputs, objective: str, backbone: Backbone, root: Pat
     """Return a file with them; triplets have hard negatives that the encoder finds."""
     if objective == "sup":
         (splits,) = inputs.splits.values()
-        content = as_csv(triplets_to_learn(splits, backbone.encoder))
+        encoder = backbone.encoder
+        with suppress(CheckpointError):  # tuning adds a missing pooler
+            encoder = as_loaded(backbone, inputs.settings.pooling)
+        content = as_csv(triplets_to_learn(splits, encoder))
     else:
         content = "".join(f"{text}\n" for text in examples_of_train(inputs, objective))
 

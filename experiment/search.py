@@ -22,7 +22,7 @@ from evaluation.search import Finder, by_cosine, by_maxsim, read_again
 from experiment.cells import FittedCell
 from experiment.grid import PlannedHead, Training
 from experiment.mining import pairs_to_learn, parts_by_query, task_of_pairs
-from experiment.opening import Run, Tuned
+from experiment.opening import Run, Tuned, as_loaded
 from heads.features import FEATURES
 from heads.heads import build_head
 from heads.saved import save_head
@@ -86,7 +86,7 @@ def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
     texts = [document.text for document in splits.corpus]
     encoder = tuned.encoder.freeze()
     if head.cell.tune == "none":
-        encoder = next(iter(opened.untuned.values())).encoder
+        encoder = as_loaded(next(iter(opened.untuned.values())), opened.settings.pooling)
     find = (by_maxsim if head.cell.encoder == "late" else by_cosine)(encoder, texts)
     return Search(head, splits, opened.inputs.record("search"), find)
 

@@ -295,6 +295,7 @@ class Settings:
             )
         object.__setattr__(self, "rates", tuple(sorted({float(rate) for rate in self.rates})))
         self._check_rates()
+        self._check_search()
         self._check_joint()
         for rows in self.train_rows:
             if rows != "all" and not (rows.isascii() and rows.isdigit() and int(rows) >= FEWEST):
@@ -303,7 +304,6 @@ class Settings:
             raise UserError("--train-rows: requires single-task heads; leave out --tune joint")
         if "none" in self.tune:
             self._check_published()
-        self._check_search()
         self._check_folds()
 
     @property

@@ -97,7 +97,8 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     words = [str(word) for word in config.get("command", [])]
     command = shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
     # The layers of the head with weights; those between are activations and dropout.
-    *hidden, last = (n for n, layer in enumerate(head.head.layers) if hasattr(layer, "weight"))
+    layers = enumerate(getattr(head.head, "layers", ()))  # a cosine has none
+    *hidden, last = [n for n, layer in layers if hasattr(layer, "weight")] or [0]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,

@@ -58,7 +58,7 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
         sentences.append(
             f"The {names[bi]} reaches {before:.3f} {metric} ({times[bi]:.2g} ms per query)."
         )
-    for (reader, _), of_group in groups.items():
+    for (reader, _), of_group in sorted(groups.items()):  # cross before late
         if reader == "late":
             versus = place.between(of_group[0], bi, place.main_metric)
             sentences.append(_differs(f"The {names[of_group[0]]}", names[bi], metric, versus))

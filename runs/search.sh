@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# docs/answer.md, "Search": questions and their answers (StackFAQ), Quora's duplicates and captions
+# as queries; three encoders, without training and after SimCSE; cross-encoders that rank again.
+source "$(dirname "$0")/setup.sh"
+need_data
+need_minilm
+
+# Quora's duplicates and Flickr8k's captions as tables: a query, and a text that is an answer.
+python - "$DATA" "$RUNS" <<'END'
+import csv, sys
+from pathlib import Path
+
+data, out = map(Path, sys.argv[1:])
+with (data / "quora" / "paraphrases.tsv").open(encoding="utf-8", newline="") as file:
+    duplicates = [row[:2] for row in list(csv.reader(file, delimiter="\t"))[1:4001]]
+images = {}
+for line in (data / "captions" / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
+    image, caption = line.split("\t")
+    images.setdefault(image.partition("#")[0], []).append(caption)
+captions = [(of[0], other) for of in list(images.values())[:1500] for other in of[1:]]
+for name, rows in (("quora", duplicates), ("captions", captions)):
+    with (out / f"search-{name}.tsv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows([("query", "text"), *rows])
+END
+
+# What finds best, without training: nothing is learned, so all queries of a table are scored.
+for name in stackfaq quora captions; do
+    from=(--pairs "$RUNS/search-$name.tsv")
+    if [ $name = stackfaq ]; then from=(--data "$DATA/search/stackfaq"); fi
+    if missing search-$name.csv; then
+        python run_multitask.py --task search "${from[@]}" --encoder bi late \
+            --backbone mini mini-sts "$MINILM" --run-dir "$RUNS/search-$name" "${KEEP[@]}"
+        python -m runs.collect search-$name "$RUNS/search-$name"
+    fi
+done
+
+# Ranking again, by cross-encoders on frozen and on fine-tuned encoders; and SimCSE on the answers
+# of the train queries.
+for backbone in mini-sts "$MINILM"; do
+    name=search-again-$(basename "$backbone")
+    if missing "$name.csv"; then
+        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
+            --tune frozen full --rates 5e-5 1.5e-4 --run-dir "$RUNS/$name" "${KEEP[@]}"
+        python -m runs.collect "$name" "$RUNS/$name"
+    fi
+    name=search-sup-$(basename "$backbone")
+    if missing "$name.csv"; then
+        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
+            --pretrain none sup --simcse-lr 1e-4 --encoder bi late --seeds 3 \
+            --run-dir "$RUNS/$name" "${KEEP[@]}"
+        python -m runs.collect "$name" "$RUNS/$name"
+    fi
+done
