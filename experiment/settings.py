@@ -47,8 +47,8 @@ FOLDS = 5  # of one table
 
 FEWEST = 10  # labelled examples of the smallest training
 
-DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase and similarity, or
-on your own pairs. Optionally fine-tunes the encoder with SimCSE first, then trains one head
+DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase, similarity, search, or
+your own data. Optionally fine-tunes the encoder with SimCSE first, then trains one head
 per task and encoder type. Reports scores with confidence intervals, tests and costs."""
 
 # Hidden size and layers of mini, for which quick's rates, ten times bert-base's, are meant.
@@ -70,6 +70,7 @@ examples:
   python run_multitask.py --pretrain sup --task sts
   python run_multitask.py --pretrain none unsup sup --task all
   python run_multitask.py --pairs my.tsv --pretrain none unsup
+  python run_multitask.py --pairs questions-and-answers.tsv --corpus more-texts.txt
 Running the same command again reuses finished results, tuned encoders and embeddings.
 Exit codes: 0 success, 1 internal error (please report), 2 invalid input,
 130 interrupted (continue with --resume)."""
@@ -91,16 +92,15 @@ class Settings:
     task: tuple[str, ...] = option(
         (),
         "; ".join(f"{task.name}: {task.about}" for task in COURSE.values())
-        + "; or all (default: sst, or the tasks that --data has); or search, which ranks texts for "
-        "queries. With --pairs, if the labels do not tell: paraphrase (two labels), similarity "
-        f"(scores), classes (of pairs or texts, up to {OWN['classes'].num_classes}); without "
-        "labels: search",
+        + "; all; search: rank texts for queries (default: sst, or what --data has). With --pairs, "
+        "if the labels do not tell: paraphrase, similarity (scores), classes (up to "
+        f"{OWN['classes'].num_classes}); without labels: search",
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
         ("bi", "cross"),
-        "bi (encode the texts separately), cross (encode the pair together; in a search, the best "
+        "bi (reads the texts separately), cross (reads a pair together; in a search, the best "
         "texts of bi), late (ColBERT-style token matching)",
         choices=tuple(READERS),
         metavar="TYPE",
@@ -113,7 +113,7 @@ class Settings:
     tune: tuple[str, ...] = option(
         ("frozen",),
         "what to train: frozen (head only), full (head and encoder), joint (one shared encoder for "
-        "all tasks), none (evaluate a published cross-encoder)",
+        "all tasks), none (published cross-encoder)",
         choices=TUNES,
         metavar="MODE",
     )
@@ -155,8 +155,8 @@ class Settings:
     )
     features: str = option(
         "interaction",
-        "head input: interaction = [u; v; |u-v|; u*v]; concat = [u; v] (cross-encoder: [CLS]), as "
-        "in the original report; cls = as in CrossEncoder",
+        "head input: interaction = [u; v; |u-v|; u*v]; concat = [u; v] (cross-encoder: [CLS]); cls "
+        "= as in CrossEncoder",
         choices=("interaction", "concat", "cls"),
     )
     seeds: int = option(
@@ -183,7 +183,7 @@ class Settings:
         metavar="FILE",
     )
     corpus: str | None = option(
-        None, "further texts to search among, one per line or a table", metavar="FILE"
+        None, "further texts to search, a line each or a table", metavar="FILE"
     )
     folds: int | None = option(
         None,
@@ -207,7 +207,7 @@ class Settings:
     sup_data: str | None = option(
         None,
         "table for sup: anchor, positive and optionally hard_neg (default: nli_for_simcse.csv "
-        "of --data)",
+        "of --data; in a search its answers)",
         metavar="FILE",
     )
     teacher: str | None = option(

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
     blocks = re.findall(r"<!-- runs as pasted: [^\n]* -->\n```bash\n(.*?)```", README, re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(blocks) == 2 and len(lines) > 6
+    assert len(blocks) == 3 and len(lines) > 11
     monkeypatch.chdir(tmp_path)
     Path("data").symlink_to(ROOT / "data")
     programs = {"heads": heads_main, "report": report_main}
@@ -216,8 +217,15 @@ def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
     ((search,),) = [
         re.findall(r"<!-- runs as pasted: search -->\n```python\n(.*?)```", README, re.DOTALL)
     ]
-    exec(search, {})
-    assert capfd.readouterr().out.splitlines()[-1] == "A kite in the wind."
+    names: dict[str, Any] = {}
+    exec(search, names)
+    assert Path("my-search/modules.json").is_file()
+    # The same texts and scores as from `heads predict`.
+    answers = [line.split("\t") for line in printed.splitlines() if line.startswith("1\t")]
+    best = [answer for answer in answers if len(answer) == 5]
+    assert [answer[4] for answer in best] == [names["texts"][row] for row in names["rows"][0]]
+    assert best[0][4] == "A boy carries a kite."
+    assert [float(a[3]) for a in best] == pytest.approx(names["scores"][0].tolist(), abs=1e-5)
 
 
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):
