@@ -34,20 +34,23 @@ for name in stackfaq quora captions; do
     fi
 done
 
-# Ranking again, by cross-encoders on frozen and on fine-tuned encoders; and SimCSE on the answers
-# of the train queries.
+# SimCSE on the answers of the train queries.
 for backbone in mini-sts "$MINILM"; do
-    name=search-again-$(basename "$backbone")
-    if missing "$name.csv"; then
-        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
-            --tune frozen full --rates 5e-5 1.5e-4 --run-dir "$RUNS/$name" "${KEEP[@]}"
-        python -m runs.collect "$name" "$RUNS/$name"
-    fi
     name=search-sup-$(basename "$backbone")
     if missing "$name.csv"; then
         python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
             --pretrain none sup --simcse-lr 1e-4 --encoder bi late --seeds 3 \
             --run-dir "$RUNS/$name" "${KEEP[@]}"
+        python -m runs.collect "$name" "$RUNS/$name"
+    fi
+done
+
+# Ranking again, by cross-encoders on frozen and on fine-tuned encoders.
+for backbone in mini-sts "$MINILM"; do
+    name=search-again-$(basename "$backbone")
+    if missing "$name.csv"; then
+        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
+            --tune frozen full --rates 5e-5 1.5e-4 --run-dir "$RUNS/$name" "${KEEP[@]}"
         python -m runs.collect "$name" "$RUNS/$name"
     fi
 done
