@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evaluation.significance import Comparison, shown
 from report.cell import Cell
 from report.judging import BM25_ROW, Judged, System
-from report.verdict import Verdict, metric_name, setting
+from report.verdict import Verdict, metric_name, sentence_case, setting
 
 
 def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
@@ -35,10 +35,10 @@ def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
 
 
 def system_name(system: System, systems: dict[str, System]) -> str:
-    """Return a system in words: `bi-encoder`, or `cross-encoder of mini, fully fine-tuned`."""
+    """Return a system in words: `the bi-encoder`, or `the cross-encoder (fully fine-tuned)`."""
     alike = [other for other in systems.values() if other.encoder == system.encoder]
     several = len({other.tune for other in alike}) > 1
-    reader = {"bi": "bi-encoder", "late": "late interaction", "cross": "cross-encoder"}
+    reader = {"bi": "the bi-encoder", "late": "late interaction", "cross": "the cross-encoder"}
     name = reader[system.encoder]
     if len({other.pretrain for other in alike}) > 1 or several:
         name += f" ({setting(system.pretrain, system.tune if several else '')})"
@@ -56,19 +56,19 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
     before, sentences = scores[bi].mean or 0.0, []
     if not any(reader == "cross" for reader, _ in groups):
         sentences.append(
-            f"The {names[bi]} reaches {before:.3f} {metric} ({times[bi]:.2g} ms per query)."
+            f"{sentence_case(names[bi])} reaches {before:.3f} {metric} ({times[bi]:.2g} ms per query)."
         )
     for (reader, _), of_group in sorted(groups.items()):  # cross before late
         if reader == "late":
             versus = place.between(of_group[0], bi, place.main_metric)
-            sentences.append(_differs(f"The {names[of_group[0]]}", names[bi], metric, versus))
+            sentences.append(_differs(names[of_group[0]], names[bi], metric, versus))
             continue
         of_group.sort(key=lambda name: systems[name].depth)
         best = _best_depth(place, of_group, bi)
         versus = place.between(best or of_group[-1], bi, place.main_metric)
         if versus is None or versus.difference is None:
             continue
-        who = f"the {names[of_group[0]]}"
+        who = names[of_group[0]]
         if best is None:
             tried = [place.between(name, bi, place.main_metric) for name in of_group]
             worse = [v for v in tried if v and v.decided and (v.difference or 0) < 0]
@@ -77,7 +77,7 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
                 sentences.append(
                     f"Re-ranking by {who} lowers {metric}: at {systems[deepest.a].depth} texts "
                     f"from {before:.3f} to {scores[deepest.a].mean:.3f} ({_change(deepest)}). "
-                    f"Use the {names[bi]} alone ({times[bi]:.2g} ms per query)."
+                    f"Use {names[bi]} alone ({times[bi]:.2g} ms per query)."
                 )
             else:
                 sentences.append(
@@ -115,20 +115,21 @@ def _best_depth(place: Judged, of_group: Sequence[str], bi: str) -> str | None:
 def _found(place: Judged, names: dict[str, str], bi: str) -> str:
     """Return how a bi-encoder compares with BM25."""
     versus = place.between(bi, BM25_ROW, place.main_metric)
-    return _differs(f"The {names[bi]}", BM25_ROW, metric_name(place.main_metric), versus)
+    return _differs(names[bi], BM25_ROW, metric_name(place.main_metric), versus)
 
 
 def _pair(place: Judged, names: dict[str, str], a: str, b: str) -> str:
     versus = place.between(a, b, place.main_metric)
-    return _differs(f"The {names[a]}", f"the {names[b]}", metric_name(place.main_metric), versus)
+    return _differs(names[a], names[b], metric_name(place.main_metric), versus)
 
 
 def _differs(subject: str, other: str, metric: str, versus: Comparison | None) -> str:
     if versus is None or versus.difference is None or versus.p is None:
         return ""
+    subject = sentence_case(subject)
     if versus.decided:
         verb = "higher" if versus.difference > 0 else "lower"
-        return f"{subject} is {verb} in {metric} than {other}: {_change(versus)}."
+        return f"{subject} has a {verb} {metric} than {other}: {_change(versus)}."
     return f"{subject} and {other}: no significant difference in {metric} ({_change(versus)})."
 
 
@@ -144,6 +145,6 @@ def _basis(place: Judged) -> str:
     return (
         f"{n} queries ({place.split}). Intervals are over queries, which are drawn together where "
         "they share an answer; Holm's correction covers the comparisons of a family. Texts with "
-        "equal scores are in the order of the corpus. Times are of this machine, with all queries "
-        "read in batches."
+        "equal scores are in the order of the corpus. Times are of this machine, for queries that "
+        "are read in batches."
     )
