@@ -55,9 +55,8 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
             groups.setdefault((system.encoder, f"{system.pretrain} {system.tune}"), []).append(name)
     before, sentences = scores[bi].mean or 0.0, []
     if not any(reader == "cross" for reader, _ in groups):
-        sentences.append(
-            f"{sentence_case(names[bi])} reaches {before:.3f} {metric} ({times[bi]:.2g} ms per query)."
-        )
+        reaches = f"{sentence_case(names[bi])} reaches {before:.3f} {metric}"
+        sentences.append(f"{reaches} ({times[bi]:.2g} ms per query).")
     for (reader, _), of_group in sorted(groups.items()):  # cross before late
         if reader == "late":
             versus = place.between(of_group[0], bi, place.main_metric)
