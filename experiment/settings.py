@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from baselines.config import ALL_PRESETS
-from data.search import is_search
 from data.tasks import COURSE, OWN, tasks_in
 from heads.config import (
     MOST,
@@ -47,8 +46,9 @@ FOLDS = 5  # of one table
 
 FEWEST = 10  # labelled examples of the smallest training
 
-DESCRIPTION = """Compare bi-encoders and cross-encoders on sentiment, paraphrase, similarity and
-search, or on your own data. Optionally fine-tunes the encoder with SimCSE first, then trains one
+DESCRIPTION = """\
+Compare bi-encoders and cross-encoders on sentiment, paraphrase, similarity and search,
+or on your own data. Optionally fine-tunes the encoder with SimCSE first, then trains one
 head per task and encoder type. Reports scores with confidence intervals, tests and costs."""
 
 # Hidden size and layers of mini, for which quick's rates, ten times bert-base's, are meant.
@@ -480,8 +480,11 @@ class Settings:
             raise UserError("--pairs: expected one to three files: train, dev, test")
         if len(set(map(os.path.realpath, self.pairs))) < len(self.pairs):
             raise UserError("--pairs: the same file twice; each is train, dev or test")
-        if not self.task and not self.columns and is_search(self.pairs):
-            object.__setattr__(self, "task", ("search",))
+        if not self.task and not self.columns:
+            from data.search import is_search  # loads numpy, which --help does without
+
+            if is_search(self.pairs):
+                object.__setattr__(self, "task", ("search",))
         if self.columns and len(self.columns) not in (2, 3):
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
         if len(self.task) > 1 or (self.task and self.task[0] not in OWN):

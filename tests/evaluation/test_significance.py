@@ -63,7 +63,7 @@ def test_every_system_is_measured_and_every_two_are_compared(
     once = compare(task, metric, systems, gold)
     # Every row twice says no more than once, if the two are one cluster.
     systems = {
-        name: {seed: np.tile(predictions, copies) for seed, predictions in runs.items()}
+        name: {seed: np.concatenate([run] * copies) for seed, run in runs.items()}
         for name, runs in systems.items()
     }
     clusters = np.tile(np.arange(60), copies)
@@ -164,7 +164,10 @@ def test_what_cannot_be_compared_is_none_and_what_is_equal_has_p_1(
     task, metric, n, seeds, few_resamples, recwarn
 ):
     gold = np.arange(n) % TASKS[task].num_classes * 1.0
-    systems = {"gold": gold, "same": gold.copy(), "constant": np.zeros(n)}
+    found = gold
+    if TASKS[task].label_kind == "ranking":  # the measures of each query
+        found = np.tile(np.arange(1, n + 1)[:, None] / n, 4)
+    systems = {"gold": found, "same": found.copy(), "constant": np.zeros_like(found)}
     systems = {name: dict.fromkeys(seeds, found) for name, found in systems.items()}
     estimates, comparisons = compare(task, metric, systems, gold)
     json.dumps([asdict(one) for one in (*estimates, *comparisons)], allow_nan=False)

@@ -69,7 +69,7 @@ def test_what_was_tried_stands_in_the_results_the_table_and_the_page(
         best = max(tried, key=lambda one: one["score"])
         assert (rates["rate"], rates["epochs"]) == (best["rate"], best["epochs"])
         assert rates["rows"] == 96 and 20 <= rates["chosen_by"] <= 24
-    assert list(results(searched)[0])[-2:] == ["choice", "cls_cosine"]
+    assert list(results(searched)[0])[-3:] == ["choice", "cls_cosine", "search"]
     assert not list(searched.parent.rglob("*.state.pt"))
     assert run(tiny_checkpoint, more_data, searched, *WORDS, *THREE) == 0
     out = capsys.readouterr().out

@@ -59,7 +59,7 @@ def test_every_encoder_has_the_cells_of_a_run_of_its_own(
         model = checkpoint.name
         assert toy_runs.run(checkpoint, toy_data, tmp_path / model, *WORDS) == 0
         for cell in toy_runs.cells_of(tmp_path / model):
-            among = both.pop((f"{model}+{cell.name}", cell.split))
+            among = both.pop((f"{model}+{cell.name}", cell.split, 0))
             assert among.metrics == cell.metrics and among.interval == cell.interval
             assert (among.backbone, among.model, cell.model) == (str(checkpoint), model, "")
     assert not both

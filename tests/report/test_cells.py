@@ -38,7 +38,10 @@ def test_keys_and_columns_are_the_fields_and_read_again_they_are_the_cell(tmp_pa
     assert list(entries[0]) == [found.name for found in fields(Cell)]
     assert header == csv_columns() == COLUMNS.split(",")
     assert [Cell.from_json(entry | {"of a later version": 5}) for entry in entries] == cells
-    assert [one.place() for one in cells] == [(cells[0].name, "dev"), (cells[0].name, "test")]
+    assert [one.place() for one in cells] == [
+        (cells[0].name, "dev", 0),
+        (cells[0].name, "test", 0),
+    ]
     assert cells[0].name == "sup-sts-bi-frozen-concat-1"
 
 
