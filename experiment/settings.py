@@ -483,7 +483,7 @@ class Settings:
         if not self.task and not self.columns:
             from data.search import is_search  # loads numpy, which --help does without
 
-            if is_search(self.pairs):
+            if self.corpus or is_search(self.pairs):
                 object.__setattr__(self, "task", ("search",))
         if self.columns and len(self.columns) not in (2, 3):
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
