@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/answer.md, "Search": questions and their answers (StackFAQ), Quora's duplicates and captions
-# as queries; three encoders, without training and after SimCSE; cross-encoders that rank again.
+# as queries; three encoders without training; SimCSE; cross-encoders that rank again.
 source "$(dirname "$0")/setup.sh"
 need_data
 need_minilm
@@ -34,23 +34,25 @@ for name in stackfaq quora captions; do
     fi
 done
 
-# SimCSE on the answers of the train queries.
-for backbone in mini-sts "$MINILM"; do
-    name=search-sup-$(basename "$backbone")
-    if missing "$name.csv"; then
-        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
-            --pretrain none sup --simcse-lr 1e-4 --encoder bi late --seeds 3 \
-            --run-dir "$RUNS/$name" "${KEEP[@]}"
-        python -m runs.collect "$name" "$RUNS/$name"
-    fi
-done
+# Ranking again on the included data, by cross-encoders on a frozen and on a fine-tuned encoder.
+if missing search-bundled.csv; then
+    python run_multitask.py --task search --encoder bi late cross --tune frozen full \
+        --rates 1.5e-4 5e-4 --run-dir "$RUNS/search-bundled" "${KEEP[@]}"
+    python -m runs.collect search-bundled "$RUNS/search-bundled"
+fi
 
-# Ranking again, by cross-encoders on frozen and on fine-tuned encoders.
-for backbone in mini-sts "$MINILM"; do
-    name=search-again-$(basename "$backbone")
-    if missing "$name.csv"; then
-        python run_multitask.py --task search --data "$DATA/search/stackfaq" --backbone "$backbone" \
-            --tune frozen full --rates 5e-5 1.5e-4 --run-dir "$RUNS/$name" "${KEEP[@]}"
-        python -m runs.collect "$name" "$RUNS/$name"
+# SimCSE on the answers of the train queries.
+if missing search-sup.csv; then
+    python run_multitask.py --task search --data "$DATA/search/stackfaq" --pretrain none sup \
+        --simcse-lr 1e-4 --encoder bi --seeds 3 --run-dir "$RUNS/search-sup" "${KEEP[@]}"
+    python -m runs.collect search-sup "$RUNS/search-sup"
+fi
+
+# Ranking again on real questions: long texts, 71,500 pairs per cross-encoder.
+for tune in frozen full; do
+    if missing search-again-$tune.csv; then
+        python run_multitask.py --task search --data "$DATA/search/stackfaq" --tune $tune \
+            --run-dir "$RUNS/search-again-$tune" "${KEEP[@]}"
+        python -m runs.collect search-again-$tune "$RUNS/search-again-$tune"
     fi
 done
