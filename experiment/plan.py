@@ -188,6 +188,8 @@ def choice_in_words(inputs: Inputs) -> list[str]:
         CheckpointError: the backbone's config.json is missing or damaged.
     """
     settings = inputs.settings
+    if "search" in inputs.splits:
+        return _choice_of_search(inputs)
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
     rates: tuple[float, ...] = ()
@@ -196,8 +198,6 @@ def choice_in_words(inputs: Inputs) -> list[str]:
     for training in stage.trainings:
         for head in training.heads:
             cell, splits = head.cell, inputs.splits[head.cell.task]
-            if cell.task == "search":  # pairs to choose by are mined later
-                continue
             where = f"          {cell.task}{cell.few}"
             then = "then all rows train"
             if splits.folds:  # they differ little
@@ -221,6 +221,26 @@ def choice_in_words(inputs: Inputs) -> list[str]:
         lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
     too_high = [line for model in settings.models for line in _too_high(inputs, model, given)]
     return [*lines, *sizes, *too_high]
+
+
+def _choice_of_search(inputs: Inputs) -> list[str]:
+    """Return how the epochs and rates of a search's cross-encoders are chosen, [] without them."""
+    heads = [head for stage in inputs.stages for one in stage.trainings for head in one.heads]
+    trained = [head for head in heads if head.cell.encoder == "cross" and head.cell.tune != "none"]
+    if not trained:
+        return []
+    how = "chosen by a fifth of the train queries; then all of them train"
+    lines = [f"epochs    {how if trained[0].tries else SELECTED['last']}"]
+    if rates := next((head.rates for head in trained if head.rates), ()):
+        words = " ".join(map(shown_value, rates))
+        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
+    given = {
+        head.cell.tune: head.config.backbone_learning_rate
+        for head in trained
+        if head.cell.tune == "full" and not head.rates
+    }
+    too_high = [_too_high(inputs, model, given) for model in inputs.settings.models]
+    return [*lines, *(line for of_model in too_high for line in of_model)]
 
 
 def _too_high(inputs: Inputs, model: str, given: dict[str, float]) -> list[str]:
