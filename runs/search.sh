@@ -48,11 +48,9 @@ if missing search-sup.csv; then
     python -m runs.collect search-sup "$RUNS/search-sup"
 fi
 
-# Ranking again on real questions: long texts, 71,500 pairs per cross-encoder.
-for tune in frozen full; do
-    if missing search-again-$tune.csv; then
-        python run_multitask.py --task search --data "$DATA/search/stackfaq" --tune $tune \
-            --run-dir "$RUNS/search-again-$tune" "${KEEP[@]}"
-        python -m runs.collect search-again-$tune "$RUNS/search-again-$tune"
-    fi
-done
+# Ranking again on real questions, by a cross-encoder on a frozen encoder: 71,500 pairs.
+if missing search-again.csv; then
+    python run_multitask.py --task search --data "$DATA/search/stackfaq" \
+        --run-dir "$RUNS/search-again" "${KEEP[@]}"
+    python -m runs.collect search-again "$RUNS/search-again"
+fi
