@@ -72,11 +72,12 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
             tried = [place.between(name, bi, place.main_metric) for name in of_group]
             worse = [v for v in tried if v and v.decided and (v.difference or 0) < 0]
             if worse:
-                deepest = worse[-1]
+                first = worse[0]
                 sentences.append(
-                    f"Re-ranking by {who} lowers {metric}: at {systems[deepest.a].depth} texts "
-                    f"from {before:.3f} to {scores[deepest.a].mean:.3f} ({_change(deepest)}). "
-                    f"Use {names[bi]} alone ({times[bi]:.2g} ms per query)."
+                    f"Re-ranking by {who} lowers {metric}: already with the "
+                    f"{systems[first.a].depth} best texts from {before:.3f} to "
+                    f"{scores[first.a].mean:.3f} ({_change(first)}). Use {names[bi]} alone "
+                    f"({times[bi]:.2g} ms per query)."
                 )
             else:
                 sentences.append(

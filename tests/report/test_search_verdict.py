@@ -63,7 +63,7 @@ PAIRS = [
         ),
         (
             (-0.05, -0.1, -0.1, -0.1),
-            r"lowers nDCG@10: at 100 texts .* Use the bi-encoder alone",
+            r"lowers nDCG@10: already with the 10 best texts .* Use the bi-enco",
         ),
     ],
 )
