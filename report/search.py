@@ -37,11 +37,14 @@ def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
 def system_name(system: System, systems: dict[str, System]) -> str:
     """Return a system in words: `the bi-encoder`, or `the cross-encoder (fully fine-tuned)`."""
     alike = [other for other in systems.values() if other.encoder == system.encoder]
+    stages = {other.pretrain for other in alike}
     several = len({other.tune for other in alike}) > 1
     reader = {"bi": "the bi-encoder", "late": "late interaction", "cross": "the cross-encoder"}
     name = reader[system.encoder]
-    if len({other.pretrain for other in alike}) > 1 or several:
-        name += f" ({setting(system.pretrain, system.tune if several else '')})"
+    if len(stages) > 1 or several:
+        words = setting(system.pretrain, system.tune if several else "")
+        # The encoder is not named if all have the same.
+        name += f" ({words if len(stages) > 1 else words.rpartition(', ')[2]})"
     return name
 
 

@@ -44,7 +44,7 @@ fi
 # SimCSE on the answers of the train queries.
 if missing search-sup.csv; then
     python run_multitask.py --task search --data "$DATA/search/stackfaq" --pretrain none sup \
-        --simcse-lr 1e-4 --encoder bi --seeds 3 --run-dir "$RUNS/search-sup" "${KEEP[@]}"
+        --simcse-lr 1e-4 --encoder bi --run-dir "$RUNS/search-sup" "${KEEP[@]}"
     python -m runs.collect search-sup "$RUNS/search-sup"
 fi
 
