@@ -26,8 +26,8 @@ VERDICT = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
 TABLE = re.compile(r"<!-- results: ([^>]+) -->\n((?:\|.*\n)+)")
 
 # Titles of the columns that name a row, and the columns of files in which words select lines.
-NAMING = ("", *"encoder labels model pretrain reader row side system task tune work".split())
-KEYS = (*NAMING, *"backbone depth measure name set suite train_rows".split())
+NAMING = ("", *"depth encoder labels model pretrain reader row side system task tune work".split())
+KEYS = (*NAMING, *"backbone measure name set suite train_rows".split())
 # What is selected where no word does; tau is the same for all systems.
 DEFAULTS = {"pretrain": "none", "encoder": "bi", "tune": "frozen", "train_rows": "all"}
 DEFAULTS |= {"set": "CS224N dev", "system": "mini"}
