@@ -94,7 +94,7 @@ def _data(inputs: Inputs) -> list[str]:
     """Return the sizes of the tasks and the files of the contrastive stages."""
     settings = inputs.settings
     lines: list[str] = []
-    if len(settings.pairs) == 1 and settings.why_no_folds:
+    if len(settings.pairs) == 1 and settings.why_no_folds and "search" not in inputs.splits:
         lines.append(f"folds     none: {settings.why_no_folds}")
     for task, splits in inputs.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"

@@ -108,7 +108,12 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
         answer_file(cell, options.file, options.corpus, options.top_k, options.out, options.device)
         return
     head = load_head(cell.path, options.device)
-    predict_file(head, options.file, options.out, options.columns)
+    try:
+        predict_file(head, options.file, options.out, options.columns)
+    except UserError as error:
+        if cell.task == "search":  # a file of queries
+            raise UserError(f"{error}; to search for queries, add --corpus FILE") from None
+        raise
 
 
 @dataclass(frozen=True)

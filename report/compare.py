@@ -8,6 +8,7 @@ import numpy as np
 from data.examples import DataError
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
+from data.search import query_clusters
 from data.tasks import SPLITS, split_file
 from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
@@ -15,7 +16,7 @@ from evaluation.significance import sentence, shown
 from evaluation.table import markdown
 from heads.saved import RUN_FILES
 from report.cell import Cell
-from report.judging import Judged, Runs, Scored, judge, to_json
+from report.judging import Judged, Runs, Scored, judge, measures_of, to_json
 from report.rows import ScoredRows
 from report.run_folder import RunFolder
 from runtime.files import check_outputs, write_text
@@ -109,6 +110,7 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
         if not names:
             continue
         examples = rows.examples(task, split, gold)
+        corpus = rows.tables(task).corpus if task == "search" else ()
         systems: Runs = {}
         pairs = []
         for name, other in names:
@@ -119,10 +121,15 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
             pairs.append((f"A {name}", f"B {other}"))
             for side, run, seeds in zip(pairs[-1], runs, both, strict=True):
                 systems[side] = {
-                    seed: run.predictions(cell, examples, rows.task(task))
+                    seed: measures_of(cell, examples, corpus, run)
+                    if corpus
+                    else run.predictions(cell, examples, rows.task(task))
                     for seed, cell in seeds.items()
                 }
-        labels, clusters = labels_of(examples), clusters_of(examples)
+        if corpus:
+            labels, clusters = np.zeros(len(examples)), query_clusters(examples)
+        else:
+            labels, clusters = labels_of(examples), clusters_of(examples)
         scored.append(Scored(task, split, systems, labels, clusters, pairs))
     if not scored:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")

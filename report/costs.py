@@ -295,7 +295,10 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
 def best_cells(run: RunFolder) -> list[Cell]:
     """Return the best cell on dev, or in folds, for each task, reader and encoder."""
     rivals: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in of_most_labels(run.cells()):
+    finished = run.cells()
+    if any(cell.task == "search" for cell in finished):
+        raise DataError(f"{run.path}: is a search, whose times are in its results.csv")
+    for cell in of_most_labels(finished):
         if cell.split in ("dev", EVERY_ROW):
             # Joint training also has an sst head on the cross-encoder; it reads as a bi-encoder.
             rivals.setdefault((cell.task, cell.reader, cell.model), []).append(cell)

@@ -273,9 +273,8 @@ def judge_cells(
         if cell.task == "search":
             if place not in scored:
                 scored[place] = _searched(cells, cell.split, examples, of_task.corpus)
-            ranked = reranked(*folder.ranking(cell, examples, of_task.corpus), cell.depth)
             seeds = scored[place].systems.setdefault(cell.system, {})
-            seeds[cell.seed] = measures(ranked, examples)
+            seeds[cell.seed] = measures_of(cell, examples, of_task.corpus, folder)
             continue
         if place not in scored:
             scored[place] = Scored(*place, {}, labels_of(examples), clusters_of(examples))
@@ -290,6 +289,17 @@ def judge_cells(
             all_seeds = [seed for runs in of_split.systems.values() for seed in runs]
             of_split.systems[OVERLAP] = dict.fromkeys(all_seeds, calls)
     return judge(list(scored.values()), cells)
+
+
+def measures_of(
+    cell: Cell, queries: Sequence[Query], corpus: Sequence[Document], folder: RunFolder
+) -> np.ndarray:
+    """Return the measures of each query, (N, 4), from a cell's ranking in the run folder.
+
+    Raises:
+        DataError: it is missing or damaged, or of other queries or texts.
+    """
+    return measures(reranked(*folder.ranking(cell, queries, corpus), cell.depth), queries)
 
 
 def _searched(

@@ -15,6 +15,7 @@ from experiment.mining import mined, parts_by_query, triplets_to_learn
 from experiment.settings import Settings
 from heads.__main__ import main as heads_command
 from minbert.encoder import SentenceEncoder
+from report.__main__ import main as report_command
 from report.finished import FinishedRun
 from report.run_folder import RunFolder
 from runtime.errors import UserError
@@ -228,3 +229,16 @@ def test_pairs_of_a_search_get_cosines(folder, tmp_path, capsys):
     encoder = SentenceEncoder.from_pretrained(folder / "backbones" / "none", "avg", device="cpu")
     a, b = encoder.encode(CORPUS[:2])
     assert score == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
+
+
+def test_commands_on_a_search_compare_it_or_say_what_to_do(folder, tmp_path, capsys):
+    assert report_command(["compare", str(folder), str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "search test, ndcg@10: A sup-cross-full-cls@50 and B sup-cross-full-cls@50 differ" in told
+    )
+    assert report_command(["cost", str(folder)]) == 2
+    assert "times are in its results.csv" in capsys.readouterr().err
+    (tmp_path / "queries.txt").write_text("what flies ?\n")
+    assert heads_command(["predict", str(folder), str(tmp_path / "queries.txt")]) == 2
+    assert "add --corpus FILE" in capsys.readouterr().err
