@@ -34,19 +34,20 @@ def answer_file(
         raise DataError(f"{cell.name}: is no cell of a search; leave out --corpus")
     if not 1 <= k <= MOST:
         raise DataError(f"--top-k {k}: expected 1 to {MOST}")
+    name = cell.scores[0]["search"]["finds"]
     documents = read_corpus(corpus)
     texts = [document.text for document in documents]
-    table = open_texts(path, (Column("query", TEXT), ID_COLUMN), tabs=True)
+    finding = load_head(cell.path.with_name(f"{name}.safetensors"), device)
+    column = finding.task.texts[0]  # its name in the run's table
+    table = open_texts(path, (Column(column, TEXT), ID_COLUMN), tabs=True)
     asked = [
-        (row.get("id", "").strip() or str(line), row["query"].strip())
+        (row.get("id", "").strip() or str(line), row[column].strip())
         for line, row in table.rows()
-        if row["query"].strip()
+        if row[column].strip()
     ]
     if not asked:
         raise DataError(f"{path}: no queries in it; write one per line")
     queries = [query for _, query in asked]
-    name = cell.scores[0]["search"]["finds"]
-    finding = load_head(cell.path.with_name(f"{name}.safetensors"), device)
     found = by_cosine(finding.encoder, texts)(queries)
     rows, scores = found.rows, found.scores
     if name != cell.name:

@@ -29,14 +29,14 @@ def mined(
     """Return each query with rows that answer it, and other rows that were ranked high.
 
     The others are drawn from the MINED best. No text that answers the query, or equals one that
-    does, is among them.
+    does or the query itself, is among them.
     """
     draw = np.random.default_rng(seed)
     rows = find([query.text for query in queries]).rows[:, :MINED]
     chosen = []
     for query, best in zip(queries, rows.tolist(), strict=True):
         answers = [row for row, _ in query.relevant]
-        known = {normalise(corpus[row].text) for row in answers}
+        known = {normalise(text) for text in (query.text, *(corpus[row].text for row in answers))}
         others = [row for row in best if normalise(corpus[row].text) not in known]
         some = [draw.permutation(np.array(part, np.int64)).tolist() for part in (answers, others)]
         chosen.append((query, some[0][:ANSWERS], some[1][:OTHERS]))

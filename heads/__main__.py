@@ -103,6 +103,8 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     # Standard output holds only the table, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     if options.corpus:
+        if options.columns:
+            raise UserError("--columns: is not for --corpus; write one query per line")
         from evaluation.answers import answer_file
 
         answer_file(cell, options.file, options.corpus, options.top_k, options.out, options.device)
