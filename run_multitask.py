@@ -165,7 +165,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
 
     made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
     if "search" in splits:
-        search_corpus(opened, training, tuned, work)
+        search_corpus(opened, training, tuned, made_of, work)
         return
     results = fitted_cells(opened, training, tuned, splits, made_of, work)
     # Every row of a table in folds is scored by the head of its fold.
@@ -179,16 +179,16 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     write_training(opened, training, tuned, results, work)
 
 
-def search_corpus(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
+def search_corpus(
+    opened: Run, training: Training, tuned: Tuned, made_of: dict[str, Any], work: Work
+) -> None:
     """Rank the texts of a search for every query, score the rankings, and write them."""
-    from experiment.cells import decisive
     from experiment.search import open_search, write_search
 
     search, fitted = open_search(opened, training, tuned), None
     if search.head.cell.encoder == "cross":
         # It learns to tell answers from other texts that the bi-encoder finds.
         pairs, parts = search.pairs()
-        made_of = decisive(opened, training, tuned)
         (fitted,) = fitted_cells(opened, search.training, tuned, pairs, made_of, work, parts)
     write_search(opened, training, search, fitted, work)
 

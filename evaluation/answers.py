@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from data.corpus import read_corpus
 from data.examples import DataError
 from data.table import TEXT, Column, open_texts
 from data.tasks import ID_COLUMN
-from evaluation.ranking import MOST
+from evaluation.ranking import MOST, best_first
 from evaluation.search import by_cosine, read_again
+from heads.predict import write_table
 from heads.saved import FinishedCell, load_head
-from runtime.files import check_outputs, whole_file
+from runtime.files import check_outputs
 from runtime.streams import printable
 
 AGAIN = 50  # texts that a cross-encoder reads for a query, if not more are asked for
@@ -55,15 +54,10 @@ def answer_file(
         rows = rows[:, : max(AGAIN, k)]
         parts = head.encoder, head.head, head.features
         scores, _ = read_again(*parts, queries, texts, rows, [rows.shape[1]])
-        order = np.lexsort((rows, -scores))  # of equal scores, the lower row is first
-        rows, scores = (np.take_along_axis(values, order, axis=1) for values in (rows, scores))
-    lines = [HEADER]
+        rows, scores = best_first(rows, scores)
+    lines = []
     for (id, _), best, of_query in zip(asked, rows[:, :k].tolist(), scores[:, :k], strict=True):
         for rank, (row, score) in enumerate(zip(best, of_query, strict=True), 1):
             fields = (id, str(rank), documents[row].id, f"{score:.6f}", texts[row])
             lines.append("\t".join(map(printable, fields)))
-    if out is None:
-        print("\n".join(lines))
-        return
-    with whole_file(out) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_table(HEADER, iter(lines), out)

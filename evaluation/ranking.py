@@ -82,12 +82,17 @@ def recall(grades: np.ndarray, queries: Sequence[Query], depth: int) -> np.ndarr
     return (grades[:, :depth] > 0).sum(axis=1) / relevant
 
 
-def reranked(rows: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
-    """Return found rows (Q, K) with the first `depth` of each query in the order of their scores.
+def best_first(rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (Q, K) and their scores (Q, K), the best first; of equal ones, the lower row."""
+    order = np.lexsort((rows, -scores))
+    return np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
-    Of equal scores, the lower row is first. With depth 0 the order stays.
+
+def reranked(rows: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
+    """Return found rows (Q, K) with the first `depth` of each query in the order of `best_first`.
+
+    With depth 0 the order stays.
     """
     depth = min(depth, rows.shape[1], scores.shape[1])
-    order = np.lexsort((rows[:, :depth], -scores[:, :depth]))
-    first = np.take_along_axis(rows[:, :depth], order, axis=1)
+    first, _ = best_first(rows[:, :depth], scores[:, :depth])
     return np.hstack([first, rows[:, depth:]])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import Example
-from data.overlap import Seen, overlap
+from data.overlap import Overlap, Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS, intervals
@@ -34,22 +34,41 @@ def score_split(
     """Return `n`, `metrics`, `interval`, `overlap` and `phenomena` of a labelled split.
 
     `interval` holds low, high and method by metric, `wider` by this factor (see intervals).
-    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
-    selection, and `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n`
-    and the mean `error` (see row_errors) of the rows of each tag; it is {} without tags.
+    `overlap` is that of `scores_of`. `phenomena` holds `n` and the mean `error` (see row_errors) of
+    the rows of each tag; it is {} without tags.
     """
-    labels = labels_of(examples)
-    shared = overlap(examples, seen)
-    rest = ~shared.shared
+    labels, shared = labels_of(examples), overlap(examples, seen)
     by_tag: dict[str, list[float]] = {}
     errors = row_errors(task, predictions, labels).tolist()
     for example, error in zip(examples, errors, strict=True):
         if example.phenomenon:
             by_tag.setdefault(example.phenomenon, []).append(error)
+    phenomena = {
+        tag: {"n": len(tagged), "error": sum(tagged) / len(tagged)}
+        for tag, tagged in sorted(by_tag.items())
+    }
+    scores = scores_of(task, predictions, labels, clusters_of(examples), shared, wider)
+    return {**scores, "phenomena": phenomena}
+
+
+def scores_of(
+    task: str,
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray,
+    shared: Overlap,
+    wider: float = 1.0,
+) -> Block:
+    """Return `n`, `metrics`, `interval` and `overlap` of predictions.
+
+    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
+    selection (`shared`), and `metrics_on_rest`, the metrics on rows with nothing seen.
+    """
+    rest = ~shared.shared
     return {
-        "n": len(examples),
+        "n": len(labels),
         "metrics": task_metrics(task, predictions, labels),
-        "interval": _intervals(task, predictions, labels, clusters_of(examples), wider=wider),
+        "interval": _intervals(task, predictions, labels, clusters, wider=wider),
         "overlap": {
             "sentences": shared.share_sentences,
             "pairs": shared.share_pairs,
@@ -57,10 +76,6 @@ def score_split(
             "metrics_on_rest": (
                 task_metrics(task, predictions[rest], labels[rest]) if rest.any() else {}
             ),
-        },
-        "phenomena": {
-            tag: {"n": len(tagged), "error": sum(tagged) / len(tagged)}
-            for tag, tagged in sorted(by_tag.items())
         },
     }
 

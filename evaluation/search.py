@@ -11,7 +11,7 @@ import numpy as np
 
 from data.examples import SentencePair
 from evaluation.nearest import top_k
-from evaluation.ranking import MOST
+from evaluation.ranking import MOST, best_first
 from heads.features import Features
 from heads.heads import Head
 from heads.inputs import LiveInputs
@@ -75,10 +75,8 @@ def by_maxsim(encoder: SentenceEncoder, corpus: Sequence[str]) -> Finder:
                 [np.maximum.reduceat(q @ tokens.T, starts, axis=1).mean(axis=0) for q in wanted]
             )
             numbers = np.broadcast_to(np.arange(first, first + len(starts)), of_block.shape)
-            scores, rows = np.hstack([scores, of_block]), np.hstack([rows, numbers])
-            best = np.lexsort((rows, -scores))[:, :MOST]  # of equal scores, the lower row
-            scores = np.take_along_axis(scores, best, axis=1)
-            rows = np.take_along_axis(rows, best, axis=1)
+            both = best_first(np.hstack([rows, numbers]), np.hstack([scores, of_block]))
+            rows, scores = (values[:, :MOST] for values in both)
             seconds += time.perf_counter() - begun
         return Found(rows, scores, 1000 * seconds / len(queries), megabytes)
 

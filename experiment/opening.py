@@ -25,6 +25,7 @@ from data.search import positives
 from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.leaks import note_stages
+from evaluation.search import Finder
 from experiment.grid import Stage, grid
 from experiment.mining import as_csv, triplets_to_learn
 from experiment.settings import Settings
@@ -296,10 +297,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The encoder under the heads, and the fingerprint of its embeddings."""
+    """The encoder under the heads, and the fingerprint of its embeddings.
+
+    `finders` has what the trainings of a search share: by the way of finding, and whether the texts
+    are found for a published cross-encoder, the finder with its embedded corpus.
+    """
 
     encoder: SentenceEncoder
     fingerprint: str
+    finders: dict[Any, Finder] = field(default_factory=dict, repr=False)
 
 
 def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:

@@ -1,6 +1,7 @@
 """The plan of a run in words, and everything needed to repeat it."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -215,12 +216,15 @@ def choice_in_words(inputs: Inputs) -> list[str]:
                 sizes[f"{where}: {few}"] = None
             if not training.frozen and not (parts and head.rates):
                 given[cell.tune] = head.config.backbone_learning_rate
-    lines = [f"epochs    {SELECTED[settings.select]}"]
-    if rates:
-        words = " ".join(map(shown_value, rates))
-        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
-    too_high = [line for model in settings.models for line in _too_high(inputs, model, given)]
-    return [*lines, *sizes, *too_high]
+    too_high = _all_too_high(inputs, given)
+    return [f"epochs    {SELECTED[settings.select]}", *_rates_to_try(rates), *sizes, *too_high]
+
+
+def _rates_to_try(rates: Sequence[float]) -> list[str]:
+    """Return how many trainings the choice of a rate takes, [] without one."""
+    words = " ".join(map(shown_value, rates))
+    line = f"rates     {words}: {len(rates)} trainings before that of a tuned cell"
+    return [line] if rates else []
 
 
 def _choice_of_search(inputs: Inputs) -> list[str]:
@@ -230,17 +234,19 @@ def _choice_of_search(inputs: Inputs) -> list[str]:
     if not trained:
         return []
     how = "chosen by a fifth of the train queries; then all of them train"
-    lines = [f"epochs    {how if trained[0].tries else SELECTED['last']}"]
-    if rates := next((head.rates for head in trained if head.rates), ()):
-        words = " ".join(map(shown_value, rates))
-        lines.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
+    rates = next((head.rates for head in trained if head.rates), ())
     given = {
         head.cell.tune: head.config.backbone_learning_rate
         for head in trained
         if head.cell.tune == "full" and not head.rates
     }
-    too_high = [_too_high(inputs, model, given) for model in inputs.settings.models]
-    return [*lines, *(line for of_model in too_high for line in of_model)]
+    epochs = f"epochs    {how if trained[0].tries else SELECTED['last']}"
+    return [epochs, *_rates_to_try(rates), *_all_too_high(inputs, given)]
+
+
+def _all_too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
+    """Return the lines of `_too_high` of all encoders."""
+    return [line for model in inputs.settings.models for line in _too_high(inputs, model, given)]
 
 
 def _too_high(inputs: Inputs, model: str, given: dict[str, float]) -> list[str]:

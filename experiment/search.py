@@ -5,19 +5,19 @@ cross-encoder reads each query together with the texts that the bi-encoder found
 answers of the train queries, and from texts that the bi-encoder ranks high though they are none.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from data.examples import Query, Sentence
-from data.overlap import overlap
+from data.overlap import Overlap, overlap
 from data.search import query_clusters
 from data.selection import Parts
 from data.tasks import Splits, Task
-from evaluation.intervals import intervals
-from evaluation.metrics import task_metrics
 from evaluation.ranking import measures, reranked
+from evaluation.scoring import scores_of
 from evaluation.search import Finder, by_cosine, by_maxsim, read_again
 from experiment.cells import FittedCell
 from experiment.grid import PlannedHead, Training
@@ -77,18 +77,21 @@ class Search:
 
 
 def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
-    """Return the search of a training; the corpus is encoded here.
+    """Return the search of a training; the trainings of an encoder share its embedded corpus.
 
     A published cross-encoder reads the texts that the first encoder of the run finds.
     """
     (head,) = training.heads
     splits = opened.inputs.splits["search"]
-    texts = [document.text for document in splits.corpus]
-    encoder = tuned.encoder.freeze()
-    if head.cell.tune == "none":
-        encoder = as_loaded(next(iter(opened.untuned.values())), opened.settings.pooling)
-    find = (by_maxsim if head.cell.encoder == "late" else by_cosine)(encoder, texts)
-    return Search(head, splits, opened.inputs.record("search"), find)
+    published = head.cell.tune == "none"
+    by = by_maxsim if head.cell.encoder == "late" else by_cosine
+    if (by, published) not in tuned.finders:
+        encoder = tuned.encoder.freeze()
+        if published:
+            encoder = as_loaded(next(iter(opened.untuned.values())), opened.settings.pooling)
+        texts = [document.text for document in splits.corpus]
+        tuned.finders[by, published] = by(encoder, texts)
+    return Search(head, splits, opened.inputs.record("search"), tuned.finders[by, published])
 
 
 # --- scores
@@ -123,16 +126,26 @@ def write_search(
             start += len(of_split)
             rows, of_rows = found.rows[part], scores[part]
             folder.write_ranking(cell.name, split, of_split, search.splits.corpus, rows, of_rows)
+            # The same for all depths.
+            clusters, nothing = query_clusters(of_split), np.zeros(len(of_split))
+            shared = seen_of(opened, search, of_split, fitted)
             for depth, milliseconds in times.items():
-                ranked = reranked(rows, of_rows, depth)
-                cost = found.milliseconds + milliseconds
-                about: dict[str, Any] = {
-                    "depth": depth,
-                    "milliseconds": cost,
-                    "megabytes": found.megabytes,
-                    "finds": finding_cell(opened, search.head),
-                }
-                cells.append(scored_cell(opened, search, split, ranked, about, fitted, work.key))
+                values = measures(reranked(rows, of_rows, depth), of_split)  # (Q, 4)
+                cells.append(
+                    Cell(
+                        **asdict(cell),
+                        split=split,
+                        key=work.key,
+                        search={
+                            "depth": depth,
+                            "milliseconds": found.milliseconds + milliseconds,
+                            "megabytes": found.megabytes,
+                            "finds": finding_cell(opened, search.head),
+                        },
+                        **scores_of("search", values, nothing, clusters, shared),
+                        **of_training(fitted),
+                    )
+                )
         if fitted is not None:
             folder.add_curve(cell.name, fitted.fitted.history)
         folder.write_results(cells)
@@ -156,46 +169,26 @@ def finding_cell(opened: Run, head: PlannedHead) -> str:
     return cell.name
 
 
-def scored_cell(
-    opened: Run,
-    search: Search,
-    split: str,
-    ranked: np.ndarray,
-    about: dict[str, Any],
-    fitted: FittedCell | None,
-    key: str,
-) -> Cell:
-    """Return the cell of a ranking (Q, K) of the queries of a split."""
-    queries = dict(search.scored)[split]
-    values, nothing = measures(ranked, queries), np.zeros(len(queries))
-    by_metric = intervals("search", values, nothing, query_clusters(queries))
+def seen_of(
+    opened: Run, search: Search, queries: Sequence[Query], fitted: FittedCell | None
+) -> Overlap:
+    """Return which queries were seen in training; a bi-encoder learns nothing from train."""
     asked, learnt = (
         [Sentence(query.id, query.text) for query in part]
         for part in (queries, search.splits.train if fitted else [])
     )
-    shared = overlap(asked, opened.seen_by(search.head.cell.stage, learnt))
-    rest = values[~shared.shared]
-    head = fitted.fitted if fitted else None
-    chosen = fitted.chosen if fitted else None
-    return Cell(
-        **asdict(search.head.cell),
-        split=split,
-        n=len(queries),
-        metrics=task_metrics("search", values, nothing),
-        interval={name: interval and asdict(interval) for name, interval in by_metric.items()},
-        overlap={
-            "sentences": shared.share_sentences,
-            "pairs": shared.share_pairs,
-            "n_rest": len(rest),
-            "metrics_on_rest": task_metrics("search", rest, nothing[: len(rest)])
-            if len(rest)
-            else {},
-        },
-        seconds=head.seconds if head else 0.0,
-        sentences_per_second=head.sentences_per_second if head else 0.0,
-        steps=head.steps if head else None,
-        key=key,
-        labels=len(fitted.head_task.splits.train) if fitted else 0,
-        choice=asdict(chosen.choice) if chosen else {},
-        search=about,
-    )
+    return overlap(asked, opened.seen_by(search.head.cell.stage, learnt))
+
+
+def of_training(fitted: FittedCell | None) -> dict[str, Any]:
+    """Return the fields of a cell about the training of its head, which a bi-encoder has not."""
+    if fitted is None:
+        return {"seconds": 0.0, "sentences_per_second": 0.0, "labels": 0}
+    head, chosen = fitted.fitted, fitted.chosen
+    return {
+        "seconds": head.seconds,
+        "sentences_per_second": head.sentences_per_second,
+        "steps": head.steps,
+        "labels": len(fitted.head_task.splits.train),
+        "choice": asdict(chosen.choice) if chosen else {},
+    }

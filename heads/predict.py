@@ -31,7 +31,12 @@ def predict_file(
     """
     check_outputs([out], [path])
     # A generator: rows are read when their lines are written.
-    header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task, columns))
+    lines = predicted_lines(head, read_rows(path, head.task, columns))
+    write_table(header_of(head.task), lines, out)
+
+
+def write_table(header: str, lines: Iterator[str], out: Path | None) -> None:
+    """Write a header and lines to a file that appears whole, or print them."""
     if out is None:
         # Rows are read before the header is printed, so a refused file prints nothing.
         first = list(islice(lines, 1))

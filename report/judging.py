@@ -266,13 +266,15 @@ def judge_cells(
         DataError: predictions are missing or damaged.
     """
     scored: dict[tuple[str, str], Scored] = {}
+    bm25 = None  # of a search, whose splits have one corpus
     for cell in cells:
         of_task = splits[cell.task]
         examples = getattr(of_task, cell.split)
         place = cell.task, cell.split
         if cell.task == "search":
             if place not in scored:
-                scored[place] = _searched(cells, cell.split, examples, of_task.corpus)
+                bm25 = bm25 or BM25([document.text for document in of_task.corpus])
+                scored[place] = _searched(cells, cell.split, examples, bm25)
             seeds = scored[place].systems.setdefault(cell.system, {})
             seeds[cell.seed] = measures_of(cell, examples, of_task.corpus, folder)
             continue
@@ -302,9 +304,7 @@ def measures_of(
     return measures(reranked(*folder.ranking(cell, queries, corpus), cell.depth), queries)
 
 
-def _searched(
-    cells: Sequence[Cell], split: str, queries: Sequence[Query], corpus: Sequence[Document]
-) -> Scored:
+def _searched(cells: Sequence[Cell], split: str, queries: Sequence[Query], bm25: BM25) -> Scored:
     """Return the record of a search, with BM25, and the pairs that are compared.
 
     These are fixed in advance: each reader with the bi-encoder whose texts it ranks again, each
@@ -322,7 +322,7 @@ def _searched(
             if cell.name in deepest:
                 pairs[cell.system, deepest[cell.name]] = None
             deepest[cell.name] = cell.system
-    ranked = BM25([document.text for document in corpus]).top_k([q.text for q in queries], MOST)
+    ranked = bm25.top_k([query.text for query in queries], MOST)
     systems: Runs = {
         BM25_ROW: dict.fromkeys((cell.seed for cell in cells), measures(ranked, queries))
     }

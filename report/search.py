@@ -5,7 +5,7 @@ Its sentences are filled from the comparisons of a run and the times of its cell
 
 from collections.abc import Sequence
 
-from evaluation.significance import Comparison, shown
+from evaluation.significance import Comparison, percent, shown
 from report.cell import Cell
 from report.judging import BM25_ROW, Judged, System
 from report.verdict import Verdict, metric_name, sentence_case, setting
@@ -139,8 +139,9 @@ def _differs(subject: str, other: str, metric: str, versus: Comparison | None) -
 def _change(versus: Comparison) -> str:
     """Return `+0.060, CI [0.040, 0.080]`."""
     words = f"{round(versus.difference or 0.0, 3) + 0.0:+.3f}"
-    level = f"{100 * versus.level:.4g}% CI"
-    return f"{words}, {level} {shown(versus.interval)}" if versus.interval else words
+    if versus.interval is None:
+        return words
+    return f"{words}, {percent(versus.level)} CI {shown(versus.interval)}"
 
 
 def _basis(place: Judged) -> str:
