@@ -12,7 +12,7 @@ from typing import Any
 from data.corpus import TITLE, Corpus, titled
 from data.examples import DataError, Document, Query
 from data.pairs import OwnData
-from data.search import check_sizes, grade_of, judged, read_search, sizes
+from data.search import NO_TRAINING, check_queries, grade_of, judged, read_search, sizes
 from data.table import Column, counted, open_table, stored
 from data.tasks import OWN, SPLITS, Splits
 
@@ -43,7 +43,7 @@ def read_searched(options: Mapping[str, Any], tables: Sequence[str], folder: Pat
             return read_beir(place, corpus, learns)
     raise DataError(
         f"{folder}: no corpus.jsonl, queries.jsonl and qrels/test.tsv in it; give a folder of that "
-        "form with --data, or a table of queries and their answers with --pairs"
+        "form with --data (or to run_multitask.py a table of queries and answers with --pairs)"
     )
 
 
@@ -73,6 +73,10 @@ def read_beir(folder: Path, corpus: str | None = None, learns: bool = True) -> O
         raise DataError(
             f"{qrels['test']}: is missing (there is {found}); add the judgements of test queries"
         )
+    if learns and "train" not in there:
+        raise DataError(
+            f"{qrels['train']}: is missing; add judgements to learn from, or {NO_TRAINING}"
+        )
     texts, queries = _texts_by_id(folder / CORPUS), _texts_by_id(folder / QUERIES)
     searched = Corpus(Document(id, text) for id, text in texts.items())
     if equal := len(texts) - len(searched.rows):
@@ -87,7 +91,7 @@ def read_beir(folder: Path, corpus: str | None = None, learns: bool = True) -> O
     train, dev, test = (parts.get(split, []) for split in SPLITS)
     task = OWN["search"]
     splits = Splits(train, dev, test, task, corpus=tuple(searched.documents))
-    check_sizes(splits, (str(qrels["train"]), str(qrels["test"])), learns)
+    check_queries(splits, (str(qrels["train"]), str(qrels["test"])), learns)
     count, name = sum(map(len, parts.values())), folder.resolve().name
     about = f"{name}: {count} queries, {len(texts)} texts{more}; {sizes(splits)}"
     return OwnData(splits, task, about)
@@ -99,8 +103,8 @@ def _texts_by_id(path: Path) -> dict[str, str]:
     lines: dict[str, int] = {}
     for line, row in open_table(path, TEXTS).rows():
         id = row["_id"].strip()
-        if not id:
-            raise DataError(f"{path}:{line}: the _id is empty; give each text an id")
+        if not id.isprintable() or not id:
+            raise DataError(f"{path}:{line}: _id {id[:40]!r}; give each text an id of one line")
         if id in lines:
             raise DataError(
                 f"{path}:{line}: _id {id[:40]!r} is on line {lines[id]} too; give each text a "

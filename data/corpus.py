@@ -41,7 +41,7 @@ class Corpus:
         """Add the texts of a file, if one is given; return their count in words.
 
         It has a text per line, or a column of texts, to which a column `title` belongs. Ids are
-        those of the file, or line numbers if an id is missing or there twice.
+        those of the file, or line numbers if an id is missing, there twice or not of one line.
 
         Raises:
             DataError: the file cannot be read.
@@ -56,7 +56,7 @@ class Corpus:
             logger.warning("%s: %s; left out", path, counted(empty, "without a text"))
         filled = [row for row in read if row[2]]
         ids = {id for _, id, _ in filled}
-        usable = "" not in ids and len(ids) == len(filled)
+        usable = "" not in ids and len(ids) == len(filled) and "".join(ids).isprintable()
         before = len(self.documents)
         for line, id, text in filled:
             self.row_of(text, id if usable else str(line), path)

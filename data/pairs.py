@@ -662,7 +662,7 @@ def _in_words(files: Sequence[RowsOfFile], splits: Splits, task: Task) -> str:
 
 
 def read_labelled(
-    path: Path, named: Sequence[str] = (), at: float | None = None
+    path: Path, task: Task, named: Sequence[str] = (), at: float | None = None
 ) -> list[SentencePair]:
     """Return the pairs of a table, in order; labels are 0.0 and 1.0.
 
@@ -670,14 +670,15 @@ def read_labelled(
 
     Args:
         path: as in `open_table`.
-        named: the names or numbers of the columns; () for usual names.
+        task: of the head, with the names of the columns in the run's tables.
+        named: the names or numbers of the columns; () for those of the task, or usual ones.
         at: labels are scores, and pairs of this score or more are positive.
 
     Raises:
         DataError: as `open_table`; a label that is neither yes nor no, no label at all, or a row
             without a text.
     """
-    columns = (*pair_columns(), Column("label", LABEL, kind="label"))
+    columns = task.columns
     table = open_table(path, columns, named=named, flag="--columns")
     pairs: list[SentencePair] = []
     unlabelled: list[int] = []  # line numbers

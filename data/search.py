@@ -28,7 +28,7 @@ LABEL_COLUMN = Column(
     kind="other",
 )
 FEWEST_TRAIN, FEWEST_TEST = 10, 3  # queries
-NO_TRAINING = "give --encoder bi late, which trains nothing"
+NO_TRAINING = "train nothing: --encoder bi late --pretrain none"
 REMEDY = "name the columns: --columns FIRST SECOND (or FIRST SECOND LABEL)"
 NO_LABEL_REMEDY = "correct the row, or give --columns FIRST SECOND, which reads no label"
 
@@ -85,7 +85,7 @@ def read_search(
     more = searched.add_file(corpus)
     task, documents = replace(OWN["search"], texts=(query, text)), tuple(searched.documents)
     splits = Splits(train, dev[0] if dev else [], test, task, corpus=documents)
-    check_sizes(splits, paths, learns)
+    check_queries(splits, paths, learns)
     names = ", ".join(Path(path).name for path in paths)
     graded = f", label {label!r}" if any(file.spelled for file in files) else ""
     how = " (split by connected texts)" if is_split else ""
@@ -216,8 +216,20 @@ def _halves(
     return train, [query for query, is_test in zip(queries, in_test, strict=True) if is_test]
 
 
-def check_sizes(splits: Splits, paths: Sequence[str], learns: bool) -> None:
-    """Refuse too few queries; `paths` are the table that is split, or those of train and test."""
+def check_queries(splits: Splits, paths: Sequence[str], learns: bool) -> None:
+    """Refuse too few queries, and note those that are texts of the corpus.
+
+    Args:
+        splits: the search.
+        paths: of the table that is split, or of those of train and test.
+        learns: whether a part of the queries is for training.
+    """
+    if count := sum(map(len, own_rows(splits.test, splits.corpus))):
+        logger.warning(
+            "%s: %d text(s) equal a test query that they do not answer; it does not find them",
+            paths[-1],
+            count,
+        )
     is_split = len(paths) == 1
     train, test = len(splits.train), len(splits.test)
     could_be_test = train + test if is_split else test
@@ -251,6 +263,19 @@ def positives(queries: Sequence[Query], corpus: Sequence[Document]) -> list[Sent
         SentencePair(f"{query.id}-{corpus[row].id}", query.text, corpus[row].text, 1.0)
         for query in queries
         for row, _ in query.relevant
+    ]
+
+
+def own_rows(queries: Sequence[Query], corpus: Sequence[Document]) -> list[list[int]]:
+    """Return, for each query, the rows of texts that equal it (normalised) and do not answer it."""
+    if not queries:
+        return []
+    rows: dict[int, list[int]] = {}
+    for row, document in enumerate(corpus):
+        rows.setdefault(text_hash(document.text), []).append(row)
+    return [
+        [row for row in rows.get(text_hash(query.text), ()) if row not in dict(query.relevant)]
+        for query in queries
     ]
 
 

@@ -88,6 +88,8 @@ LABEL = (
     "category",
     "target",
     "quality",
+    "relevance",
+    "relevant",
 )
 ID = (
     "id",
@@ -224,7 +226,7 @@ def text_lines(path: PathLike, latin: bool = False) -> Iterator[tuple[int, str]]
         empty = empty and not text
         yield number, text
     if empty:
-        raise DataError(f"{path}: is empty; expected one sentence per line")
+        raise DataError(f"{path}: is empty; expected one text per line")
 
 
 def _encoding(path: PathLike) -> str:
@@ -514,10 +516,14 @@ def _unknown(
     wordy = [at for at in at_all if any(" " in row[at] for row in sample[1:] if at < len(row))]
     count = sum(column.kind != "label" for column in needed)
     texts = (wordy if len(wordy) >= count else at_all)[:count]
-    others = [at for at in at_all if at not in texts and at not in wordy] or at_all[-1:]
-    chosen = texts + others[-1:] if count < len(needed) else texts
+    others = [at for at in at_all if at not in texts and at not in wordy][-1:]
+    chosen = texts + others if count < len(needed) else texts
     by_name = shlex.join(header[at] for at in chosen)
     by_number = " ".join(str(at + 1) for at in chosen)
+    if len(chosen) < len(needed):
+        labels = "there is no column of labels; add one"
+        search = f"; for a search with run_multitask.py: --task search {flag} {by_name}"
+        return DataError(f"{where}: {fault}; {labels}{search if count == 2 else ''}")
     if not sample:
         remedy = f"name the columns: {flag} {by_name}"
     elif any(len(header[at]) > LONGEST_NAME for at in chosen):
@@ -534,7 +540,6 @@ def open_texts(
     path: PathLike,
     columns: Sequence[Column] = (Column("text", TEXT),),
     *,
-    tabs: bool = False,
     hint: str = "",
 ) -> Table:
     """Open a file of texts: one per line, or a table with a column of texts.
@@ -545,13 +550,12 @@ def open_texts(
 
     Args:
         path, columns: as of `open_table`.
-        tabs: allow lines without a header that all have the same number of tabs.
         hint: end of the message about such lines.
 
     Raises:
         DataError: as `open_table`; every line has the same number of tabs, and no header.
     """
-    sampled = _sampled(path, "one sentence per line")
+    sampled = _sampled(path, "one text per line")
     filled = sampled.filled
     number, first = filled[0]
     where = f"{path}:{number}"
@@ -573,7 +577,7 @@ def open_texts(
             below = dropwhile(lambda line: line[0] <= number, sampled.every())
             return Table(path, header, "", places, 1, below)
     widths = {text.count("\t") + 1 for _, text in filled}
-    if len(filled) > 1 and len(widths) == 1 and widths != {1} and not tabs:
+    if len(filled) > 1 and len(widths) == 1 and widths != {1}:
         raise DataError(
             f"{where}: every line has {widths.pop()} tab-separated fields, expected one text per "
             f"line, or a header with a column {' and '.join(texts)}{hint}"

@@ -1,14 +1,13 @@
 """Answer queries with the encoders of a finished search: `python -m heads predict --corpus`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from data.corpus import read_corpus
 from data.examples import DataError
-from data.table import TEXT, Column, open_texts
-from data.tasks import ID_COLUMN
 from evaluation.ranking import MOST, best_first
 from evaluation.search import by_cosine, read_again
-from heads.predict import write_table
+from heads.predict import open_one_text, write_table
 from heads.saved import FinishedCell, load_head
 from runtime.files import check_outputs
 from runtime.streams import printable
@@ -18,12 +17,18 @@ HEADER = "query-id\trank\tcorpus-id\tscore\ttext"
 
 
 def answer_file(
-    cell: FinishedCell, path: Path, corpus: Path, k: int, out: Path | None, device: str
+    cell: FinishedCell,
+    path: Path,
+    corpus: Path,
+    k: int,
+    out: Path | None,
+    named: Sequence[str],
+    device: str,
 ) -> None:
     """Write the k best texts of a corpus for each query of a file, or print them.
 
     A bi-encoder ranks by cosine. A cross-encoder reads the best texts of the bi-encoder of its run
-    again; their scores are its own.
+    again; their scores are its own. `named` has the name or number of the column of queries.
 
     Raises:
         UserError: a file cannot be read, or the cell is not of a search.
@@ -38,20 +43,18 @@ def answer_file(
     texts = [document.text for document in documents]
     finding = load_head(cell.path.with_name(f"{name}.safetensors"), device)
     column = finding.task.texts[0]  # its name in the run's table
-    table = open_texts(path, (Column(column, TEXT), ID_COLUMN), tabs=True)
     asked = [
         (row.get("id", "").strip() or str(line), row[column].strip())
-        for line, row in table.rows()
+        for line, row in open_one_text(path, column, named).rows()
         if row[column].strip()
     ]
     if not asked:
         raise DataError(f"{path}: no queries in it; write one per line")
     queries = [query for _, query in asked]
-    found = by_cosine(finding.encoder, texts)(queries)
+    found = by_cosine(finding.encoder, texts)(queries, max(AGAIN, k))
     rows, scores = found.rows, found.scores
     if name != cell.name:
         head = load_head(cell.path, device)
-        rows = rows[:, : max(AGAIN, k)]
         parts = head.encoder, head.head, head.features
         scores, _ = read_again(*parts, queries, texts, rows, [rows.shape[1]])
         rows, scores = best_first(rows, scores)

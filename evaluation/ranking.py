@@ -88,6 +88,19 @@ def best_first(rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
+def own_last(
+    rows: np.ndarray, scores: np.ndarray, own: Sequence[Sequence[int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ranked rows (Q, K) and scores (Q, K), with each query's own rows last, at -inf.
+
+    `data.search.own_rows` has the own rows, as if the query did not find them.
+    """
+    is_own = np.array([np.isin(best, of_query) for best, of_query in zip(rows, own, strict=True)])
+    order = np.argsort(is_own, axis=1, kind="stable")
+    scores = np.where(is_own, -np.inf, scores)
+    return np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
 def reranked(rows: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
     """Return found rows (Q, K) with the first `depth` of each query in the order of `best_first`.
 

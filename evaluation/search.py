@@ -11,7 +11,7 @@ import numpy as np
 
 from data.examples import SentencePair
 from evaluation.nearest import top_k
-from evaluation.ranking import MOST, best_first
+from evaluation.ranking import best_first
 from heads.features import Features
 from heads.heads import Head
 from heads.inputs import LiveInputs
@@ -34,18 +34,18 @@ class Found:
     megabytes: float  # of what is kept of the corpus
 
 
-Finder = Callable[[Sequence[str]], Found]
+Finder = Callable[[Sequence[str], int], Found]  # of queries, and the K texts of each
 
 
 def by_cosine(encoder: SentenceEncoder, corpus: Sequence[str]) -> Finder:
     """Return the search of a bi-encoder: the largest cosines with a query."""
     vectors = _unit(encoder.encode_document(corpus, show_progress=None))  # (n, H)
 
-    def find(queries: Sequence[str]) -> Found:
+    def find(queries: Sequence[str], most: int) -> Found:
         begun = time.perf_counter()
         wanted = _unit(encoder.encode_query(queries))  # (Q, H)
         blocks = (vectors[start : start + BLOCK] for start in range(0, len(vectors), BLOCK))
-        cosines, rows = top_k(wanted, blocks, MOST)
+        cosines, rows = top_k(wanted, blocks, most)
         milliseconds = 1000 * (time.perf_counter() - begun) / len(queries)
         return Found(rows, cosines, milliseconds, vectors.nbytes / 1e6)
 
@@ -60,7 +60,7 @@ def by_maxsim(encoder: SentenceEncoder, corpus: Sequence[str]) -> Finder:
     time, so the time does not include their encoding.
     """
 
-    def find(queries: Sequence[str]) -> Found:
+    def find(queries: Sequence[str], most: int) -> Found:
         begun = time.perf_counter()
         wanted = [_unit(states) for states in token_states(encoder, queries)]  # (T, H) each
         seconds = time.perf_counter() - begun
@@ -76,7 +76,7 @@ def by_maxsim(encoder: SentenceEncoder, corpus: Sequence[str]) -> Finder:
             )
             numbers = np.broadcast_to(np.arange(first, first + len(starts)), of_block.shape)
             both = best_first(np.hstack([rows, numbers]), np.hstack([scores, of_block]))
-            rows, scores = (values[:, :MOST] for values in both)
+            rows, scores = (values[:, :most] for values in both)
             seconds += time.perf_counter() - begun
         return Found(rows, scores, 1000 * seconds / len(queries), megabytes)
 

@@ -29,14 +29,15 @@ def mined(
     """Return each query with rows that answer it, and other rows that were ranked high.
 
     The others are drawn from the MINED best. No text that answers the query, or equals one that
-    does or the query itself, is among them.
+    does or the query itself, is among them, and none without a letter or digit.
     """
     draw = np.random.default_rng(seed)
-    rows = find([query.text for query in queries]).rows[:, :MINED]
+    rows = find([query.text for query in queries], MINED).rows
     chosen = []
     for query, best in zip(queries, rows.tolist(), strict=True):
         answers = [row for row, _ in query.relevant]
-        known = {normalise(text) for text in (query.text, *(corpus[row].text for row in answers))}
+        texts = "", query.text, *(corpus[row].text for row in answers)
+        known = set(map(normalise, texts))
         others = [row for row in best if normalise(corpus[row].text) not in known]
         some = [draw.permutation(np.array(part, np.int64)).tolist() for part in (answers, others)]
         chosen.append((query, some[0][:ANSWERS], some[1][:OTHERS]))
@@ -58,17 +59,18 @@ def pairs_to_learn(
 def triplets_to_learn(splits: Splits, encoder: SentenceEncoder | None = None) -> list[Triplet]:
     """Return each train query with each of its answers, and a mined text as hard negative.
 
-    Without an encoder, triplets have no hard negatives.
+    Without an encoder, triplets have no hard negatives. Empty texts of a corpus are left out.
     """
     corpus = splits.corpus
     if encoder is None:
-        return [Triplet(pair.text_a, pair.text_b) for pair in positives(splits.train, corpus)]
+        pairs = positives(splits.train, corpus)
+        return [Triplet(*pair.texts) for pair in pairs if all(pair.texts)]
     find = by_cosine(encoder, [document.text for document in corpus])
     return [
         Triplet(query.text, corpus[row].text, corpus[others[place % len(others)]].text)
         for query, _, others in mined(splits.train, corpus, find, seed=0)
         for place, (row, _) in enumerate(query.relevant)
-        if others
+        if others and corpus[row].text
     ]
 
 

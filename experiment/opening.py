@@ -418,7 +418,7 @@ def examples_of_train(inputs: Inputs, objective: str) -> list[Any]:
     if objective == "sup":
         return triplets_to_learn(splits)
     examples = positives(splits.train, splits.corpus) if splits.corpus else splits.train
-    return list(dict.fromkeys(text for example in examples for text in example.texts))
+    return list(dict.fromkeys(text for pair in examples for text in pair.texts if text))
 
 
 def _of_train(inputs: Inputs, objective: str, path: Path) -> Iterator[Any]:

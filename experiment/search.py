@@ -13,10 +13,10 @@ import numpy as np
 
 from data.examples import Query, Sentence
 from data.overlap import Overlap, overlap
-from data.search import query_clusters
+from data.search import own_rows, query_clusters
 from data.selection import Parts
 from data.tasks import Splits, Task
-from evaluation.ranking import measures, reranked
+from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.scoring import scores_of
 from evaluation.search import Finder, by_cosine, by_maxsim, read_again
 from experiment.cells import FittedCell
@@ -107,8 +107,10 @@ def write_search(
     queries = [query for _, of_split in search.scored for query in of_split]
     texts = [query.text for query in queries]
     with apart():
-        found = search.find(texts)
-        scores, times = found.scores, {0: 0.0}
+        own = own_rows(queries, search.splits.corpus)
+        found = search.find(texts, MOST + max(map(len, own)))
+        rows, scores = (values[:, :MOST] for values in own_last(found.rows, found.scores, own))
+        times = {0: 0.0}
         if fitted is None:
             head_task = bare_head_task(search)
             head = build_head(search.record, cell.encoder, 1, "concat")  # it has no weights
@@ -116,7 +118,8 @@ def write_search(
             head_task, head = fitted.head_task, fitted.fitted.head
             features = FEATURES["cross"](head_task.config.features)
             encoder, corpus = fitted.encoder, search.corpus
-            scores, times = read_again(encoder, head, features, texts, corpus, found.rows)
+            scores, times = read_again(encoder, head, features, texts, corpus, rows)
+            _, scores = own_last(rows[:, : scores.shape[1]], scores, own)
         if cell.encoder != "late":
             save_head(head, folder.head_path(cell.name), head_task, key=work.key, stage=cell.stage)
         cells: list[Cell] = []
@@ -124,13 +127,13 @@ def write_search(
         for split, of_split in search.scored:
             part = slice(start, start + len(of_split))
             start += len(of_split)
-            rows, of_rows = found.rows[part], scores[part]
-            folder.write_ranking(cell.name, split, of_split, search.splits.corpus, rows, of_rows)
+            ranked, of_rows = rows[part], scores[part]
+            folder.write_ranking(cell.name, split, of_split, search.splits.corpus, ranked, of_rows)
             # The same for all depths.
             clusters, nothing = query_clusters(of_split), np.zeros(len(of_split))
             shared = seen_of(opened, search, of_split, fitted)
             for depth, milliseconds in times.items():
-                values = measures(reranked(rows, of_rows, depth), of_split)  # (Q, 4)
+                values = measures(reranked(ranked, of_rows, depth), of_split)  # (Q, 4)
                 cells.append(
                     Cell(
                         **asdict(cell),

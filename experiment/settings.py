@@ -463,6 +463,10 @@ class Settings:
         for place in (folder, *sorted(folder.glob("*/"))):
             if there := tasks_in(place):
                 return there
+        from data.beir import is_beir  # loads numpy
+
+        if is_beir(folder):
+            return ("search",)
         names = ", ".join(task.files[0] for task in COURSE.values())
         raise UserError(
             f"--data {self.data}: contains none of {names}; give a table of any name with "
@@ -480,10 +484,10 @@ class Settings:
             raise UserError("--pairs: expected one to three files: train, dev, test")
         if len(set(map(os.path.realpath, self.pairs))) < len(self.pairs):
             raise UserError("--pairs: the same file twice; each is train, dev or test")
-        if not self.task and not self.columns:
+        if not self.task:
             from data.search import is_search  # loads numpy, which --help does without
 
-            if self.corpus or is_search(self.pairs):
+            if self.corpus or (not self.columns and is_search(self.pairs)):
                 object.__setattr__(self, "task", ("search",))
         if self.columns and len(self.columns) not in (2, 3):
             raise UserError("--columns: expected FIRST SECOND LABEL, or TEXT LABEL")
@@ -547,7 +551,7 @@ class Settings:
         if self.tune == ("none",) and "cross" in self.encoder and len(self.backbone) < 2:
             raise UserError(
                 "--task search --tune none: name the encoder that finds the texts, and then the "
-                f"published cross-encoders: --backbone mini-sts {self.backbone[0]}"
+                "published cross-encoders: --backbone mini-sts CROSS-ENCODER"
             )
 
     def _check_rates(self) -> None:

@@ -50,7 +50,9 @@ class PredictOptions:
         "of a search: the texts to search, one per line or a table; FILE has the queries",
         metavar="FILE",
     )
-    top_k: int = option(10, "texts to find for each query of --corpus", least=1, most=100)
+    top_k: int | None = option(
+        None, "texts to find for each query of --corpus (default: 10)", least=1, most=100
+    )
     out: Path | None = option(None, "file to write (default: standard output)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"), rare=True)
     threads: int = option(
@@ -103,12 +105,13 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     # Standard output holds only the table, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     if options.corpus:
-        if options.columns:
-            raise UserError("--columns: is not for --corpus; write one query per line")
         from evaluation.answers import answer_file
 
-        answer_file(cell, options.file, options.corpus, options.top_k, options.out, options.device)
+        k, out = options.top_k or 10, options.out
+        answer_file(cell, options.file, options.corpus, k, out, options.columns, options.device)
         return
+    if options.top_k:
+        raise UserError("--top-k: has no effect; add --corpus FILE")
     head = load_head(cell.path, options.device)
     try:
         predict_file(head, options.file, options.out, options.columns)
@@ -181,8 +184,8 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     cell = find_cell(options.run, options.cell, why_no_threshold)
     if problem := why_no_threshold(cell.path):
         raise DataError(f"{cell.name}: {problem}")
-    labelled = read_labelled(options.file, options.columns, options.at)
     head = load_head(cell.path, options.device)
+    labelled = read_labelled(options.file, head.task, options.columns, options.at)
     pairs, scores = unseen_scores(labelled, cell, head)  # (N,)
     if left_out := len(labelled) - len(pairs):
         count = f"{left_out:,} of {len(labelled):,} pairs are left out"

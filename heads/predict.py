@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from data.examples import DataError
-from data.table import TEXT, Column, counted, open_table, open_texts
+from data.table import TEXT, Column, Table, counted, open_table, open_texts
 from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
@@ -60,12 +60,12 @@ def read_rows(path: Path, task: Task, named: Sequence[str] = ()) -> Iterator[tup
     The texts have the names of the run's table or usual ones, unless `named` has names or numbers.
 
     Raises:
-        DataError: as `open_table`; a tab in a line of a task with one text.
+        DataError: as `open_table` and `open_one_text`; a tab in a line that is a text.
     """
-    if named or task.is_pair:
+    if task.is_pair:
         table = open_table(path, (*task.columns[:-1], ID_COLUMN), named=named, flag="--columns")
     else:
-        table = open_texts(path, (Column(task.texts[0], TEXT), ID_COLUMN), tabs=True)
+        table = open_one_text(path, task.texts[0], named)
     empty: list[int] = []  # line numbers
     for line, row in table.rows():
         texts = tuple(row[name].strip() for name in task.texts)
@@ -81,6 +81,18 @@ def read_rows(path: Path, task: Task, named: Sequence[str] = ()) -> Iterator[tup
         yield row.get("id", str(line)).strip() or str(line), texts
     if empty:
         logger.warning("%s: %s; read as empty texts", path, counted(empty, "without a text"))
+
+
+def open_one_text(path: Path, name: str, named: Sequence[str] = ()) -> Table:
+    """Open a table with a column of texts, and perhaps ids, or a file with a text per line.
+
+    Raises:
+        DataError: as `open_texts`.
+    """
+    columns = Column(name, TEXT), ID_COLUMN
+    if named:
+        return open_table(path, columns, named=named, flag="--columns")
+    return open_texts(path, columns, hint="; or name the column: --columns NAME")
 
 
 def header_of(task: Task) -> str:

@@ -355,7 +355,7 @@ def find_cell(
     if wanted is not None and wanted not in tasks:
         names = [cell.name for cell in cells]
         raise DataError(
-            f"{run}: no finished cell {wanted!r}; it has {', '.join([*tasks, *names])}"
+            f"{run}: no finished cell with a head {wanted!r}; it has {', '.join([*tasks, *names])}"
             f"{did_you_mean(wanted, names)}"
         )
     best: dict[str, FinishedCell] = {}  # by task

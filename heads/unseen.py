@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from data.beir import read_searched
 from data.examples import DataError, SentencePair
 from data.locate import data_folder
 from data.overlap import disjoint
 from data.pairs import read_pairs
+from data.search import positives
 from data.tasks import EVERY_ROW, Splits, read_task
 from heads.saved import FinishedCell, SavedHead, run_config
 
@@ -34,7 +36,8 @@ def unseen_scores(
         return list(pairs), head.soft([pair.texts for pair in pairs])
     stored = _scores_in_folds(run, cell, splits) if splits.folds else {}
     in_folds = [pair for pair in pairs if _words(pair) in stored]
-    others = disjoint([pair for pair in pairs if _words(pair) not in stored], splits.train)
+    learnt = positives(splits.train, splits.corpus) if splits.corpus else splits.train
+    others = disjoint([pair for pair in pairs if _words(pair) not in stored], learnt)
     scores = [np.array([stored[_words(pair)] for pair in in_folds])]
     if others:
         scores.append(head.soft([pair.texts for pair in others]))
@@ -46,7 +49,10 @@ def _splits_of(run: Path, task: str) -> Splits | None:
     config = run_config(run)
     options = config["options"]
     try:
-        if tables := options.get("pairs"):
+        tables = options.get("pairs") or []
+        if task == "search":
+            splits = read_searched(options, tables, data_folder(options["data"])).splits
+        elif tables:
             seed, columns = options.get("seed", 42), options.get("columns") or ()
             splits = read_pairs(tables, columns, task, seed, options.get("folds") or 1).splits
         else:

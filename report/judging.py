@@ -17,13 +17,13 @@ from baselines.bm25 import BM25
 from baselines.words import FUNCTION_WORDS, jaccard
 from data.examples import Document, Example, Query
 from data.overlap import disjoint
-from data.search import query_clusters
+from data.search import own_rows, query_clusters
 from data.selection import of_all_rows
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS, LEVEL, Interval
 from evaluation.metrics import best_threshold, is_labelled, labels_of
-from evaluation.ranking import MOST, measures, reranked
+from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
@@ -274,7 +274,7 @@ def judge_cells(
         if cell.task == "search":
             if place not in scored:
                 bm25 = bm25 or BM25([document.text for document in of_task.corpus])
-                scored[place] = _searched(cells, cell.split, examples, bm25)
+                scored[place] = _searched(cells, cell.split, of_task, bm25)
             seeds = scored[place].systems.setdefault(cell.system, {})
             seeds[cell.seed] = measures_of(cell, examples, of_task.corpus, folder)
             continue
@@ -304,7 +304,7 @@ def measures_of(
     return measures(reranked(*folder.ranking(cell, queries, corpus), cell.depth), queries)
 
 
-def _searched(cells: Sequence[Cell], split: str, queries: Sequence[Query], bm25: BM25) -> Scored:
+def _searched(cells: Sequence[Cell], split: str, splits: Splits, bm25: BM25) -> Scored:
     """Return the record of a search, with BM25, and the pairs that are compared.
 
     These are fixed in advance: each reader with the bi-encoder whose texts it ranks again, each
@@ -322,7 +322,10 @@ def _searched(cells: Sequence[Cell], split: str, queries: Sequence[Query], bm25:
             if cell.name in deepest:
                 pairs[cell.system, deepest[cell.name]] = None
             deepest[cell.name] = cell.system
-    ranked = bm25.top_k([query.text for query in queries], MOST)
+    queries = getattr(splits, split)
+    own = own_rows(queries, splits.corpus)
+    ranked = bm25.top_k([query.text for query in queries], MOST + max(map(len, own)))
+    ranked = own_last(ranked, np.zeros(ranked.shape), own)[0][:, :MOST]
     systems: Runs = {
         BM25_ROW: dict.fromkeys((cell.seed for cell in cells), measures(ranked, queries))
     }

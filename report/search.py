@@ -10,6 +10,8 @@ from report.cell import Cell
 from report.judging import BM25_ROW, Judged, System
 from report.verdict import Verdict, metric_name, sentence_case, setting
 
+UNTESTED = "without a test (fewer than three groups of queries share no answer)"
+
 
 def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
     """Return the verdict on the rankings of one split.
@@ -83,8 +85,9 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
                     f"({times[bi]:.2g} ms per query)."
                 )
             else:
+                by_how_much = "by no significant amount at any depth" if versus.p else UNTESTED
                 sentences.append(
-                    f"Re-ranking by {who} changes {metric} by no significant amount at any depth "
+                    f"Re-ranking by {who} changes {metric} {by_how_much} "
                     f"(at {systems[versus.a].depth} texts {_change(versus)}), and takes up to "
                     f"{times[versus.a]:.3g} instead of {times[bi]:.2g} ms per query."
                 )
@@ -146,9 +149,12 @@ def _change(versus: Comparison) -> str:
 
 def _basis(place: Judged) -> str:
     n = place.estimates[0].n if place.estimates else 0
+    intervals = (
+        "Intervals are over queries, which are drawn together where they share an answer; Holm's "
+        "correction covers the comparisons of a family. "
+    )
+    tested = any(versus.p is not None for versus in place.comparisons)
     return (
-        f"{n} queries ({place.split}). Intervals are over queries, which are drawn together where "
-        "they share an answer; Holm's correction covers the comparisons of a family. Texts with "
-        "equal scores are in the order of the corpus. Times are of this machine, for queries that "
-        "are read in batches."
+        f"{n} queries ({place.split}). {intervals if tested else ''}Texts with equal scores are in "
+        "the order of the corpus. Times are of this machine, for queries that are read in batches."
     )

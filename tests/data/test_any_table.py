@@ -14,7 +14,7 @@ from data.pairs import read_labelled, read_pairs
 from data.published import iter_nli, read_mrpc, read_sick, read_stsbenchmark
 from data.sentences import iter_sentences
 from data.table import LABEL, Column, open_table, pair_columns
-from data.tasks import TASKS, read_quora, read_sst, read_sts
+from data.tasks import OWN, TASKS, read_quora, read_sst, read_sts
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_triplets
 from heads.predict import read_rows
 
@@ -45,7 +45,7 @@ def test_what_csv_or_json_writes_is_read_again(form, rows, tmp_path_factory):
 
 READERS = {
     "pairs": lambda path: read_pairs([str(path)]),
-    "labelled": read_labelled,
+    "labelled": lambda path: read_labelled(path, OWN["similarity"]),
     "sst": read_sst,
     "para": read_quora,
     "sts": read_sts,

@@ -13,7 +13,7 @@ from reading import error_of, write
 
 from data.beir import is_beir, read_beir
 from data.examples import Document, Query
-from data.search import grade_of, positives, query_clusters, read_search
+from data.search import grade_of, own_rows, positives, query_clusters, read_search
 
 
 def rows(count, first=0, queries=1):
@@ -217,6 +217,14 @@ def test_further_texts_that_are_empty_are_left_out(tmp_path, caplog):
 # --- folders of BEIR
 
 
+def test_a_query_does_not_find_its_own_text_unless_it_is_an_answer(tmp_path, caplog):
+    lines = [(f"text {at}", f"Text {at + 1}?") for at in range(5)]
+    own = read_search([table(tmp_path, [*lines, ("text 9", "text 9")])], learns=False)
+    queries, corpus = own.splits.test, own.splits.corpus
+    assert own_rows(queries, corpus) == [[], [0], [1], [2], [3], []]
+    assert "faq.tsv: 4 text(s) equal a test query that they do not answer" in caplog.text
+
+
 def test_a_folder_of_beir(tmp_path):
     corpus = [{"_id": f"d{at}", "title": f"Title {at}", "text": "a  text"} for at in range(20)]
     corpus[3] = {"_id": "d3", "text": "untitled", "metadata": {"url": ""}}
@@ -315,12 +323,12 @@ REFUSED = [
     (
         small_train,
         PAIR,
-        ": 1 training queries, at least 10 are needed; add queries, or give --encoder bi late, "
-        "which trains nothing",
+        ": 1 training queries, at least 10 are needed; add queries, or train nothing: --encoder bi "
+        "late --pretrain none",
     ),
     (search, PAIR + "b\ty\nc\tz\n", " test queries after the split by connected texts, at least "),
     (search, CONNECTED, " after the split by connected texts, at least 10 and 3 are needed; add"),
-    (further, "", ": is empty; expected one sentence per line"),
+    (further, "", ": is empty; expected one text per line"),
     (further, "a\tb\nc\td\n", ":1: every line has 2 tab-separated fields, expected one text per"),
     (further, '{"words": "a"}\n', ":1: no column 'text'; found 'words'; give the columns these"),
 ]
@@ -343,7 +351,8 @@ HEADER = "query-id\tcorpus-id\tscore\n"
 REFUSED_FOLDERS = [
     ("corpus.jsonl", TEXT + OTHER + TEXT, ":3: _id 'd1' is on line 1 too; give each text a unique"),
     ("queries.jsonl", OTHER + OTHER, ":2: _id 'd2' is on line 1 too; give each text a unique _id"),
-    ("corpus.jsonl", TEXT + '{"_id": "", "text": "y"}\n', ":2: the _id is empty; give each text"),
+    ("corpus.jsonl", TEXT + '{"_id": "", "text": "y"}\n', ":2: _id ''; give each text an id of"),
+    ("corpus.jsonl", '{"_id": "a\\tb", "text": "y"}\n', ":1: _id 'a\\tb'; give each text an id of"),
     ("corpus.jsonl", '{"text": "y"}\n', ":1: no column '_id'; found 'text'; give the columns"),
     ("corpus.jsonl", TEXT + "{\n", ":2: is not JSON"),
     ("queries.jsonl", None, ": cannot be read (No such file or directory"),
@@ -359,7 +368,7 @@ REFUSED_FOLDERS = [
     ("qrels/train.tsv", HEADER + "x\td1\t1\n", ":2: 'x' is no _id of queries.jsonl (1 such row"),
     ("qrels/test.tsv", HEADER + "q1\td1\thigh\n", ":2: label is 'high', expected a whole number"),
     ("qrels/test.tsv", HEADER + "q1\td1\t1\n", ": 1 queries with a relevant text, at least 3 are"),
-    ("qrels/train.tsv", None, ": 0 training queries, at least 10 are needed; add queries, or giv"),
+    ("qrels/train.tsv", None, ": is missing; add judgements to learn from, or train nothing: "),
 ]
 
 

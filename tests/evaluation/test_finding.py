@@ -25,7 +25,7 @@ def test_cosine_is_semantic_search(tiny_encoder: SentenceEncoder, tmp_path) -> N
     theirs = semantic_search(
         theirs_encoder.encode(QUERIES), theirs_encoder.encode(CORPUS), top_k=20
     )
-    found = search.by_cosine(tiny_encoder, CORPUS)(QUERIES)
+    found = search.by_cosine(tiny_encoder, CORPUS)(QUERIES, 100)
     assert found.rows.shape == (7, min(100, len(CORPUS)))
     assert found.rows[:, :20].tolist() == [[hit["corpus_id"] for hit in hits] for hits in theirs]
     scores = np.array([[hit["score"] for hit in hits] for hits in theirs])
@@ -44,7 +44,7 @@ def test_maxsim_is_its_double_loop(tiny_encoder: SentenceEncoder, monkeypatch, b
     wanted = np.array(
         [[np.mean([max(q @ t for t in text) for q in query]) for text in texts] for query in asked]
     )
-    found = search.by_maxsim(tiny_encoder, CORPUS)(QUERIES)
+    found = search.by_maxsim(tiny_encoder, CORPUS)(QUERIES, 100)
     assert np.abs(np.take_along_axis(wanted, found.rows, axis=1) - found.scores).max() < 1e-5
     assert (np.diff(found.scores, axis=1) <= 0).all()
     tokens = sum(map(len, texts))
@@ -54,7 +54,7 @@ def test_maxsim_is_its_double_loop(tiny_encoder: SentenceEncoder, monkeypatch, b
 def test_equal_texts_are_in_the_order_of_the_corpus(tiny_encoder: SentenceEncoder) -> None:
     corpus = [CORPUS[0], CORPUS[1], CORPUS[0], CORPUS[1]]
     for find in (search.by_cosine, search.by_maxsim):
-        rows = find(tiny_encoder, corpus)(QUERIES).rows.tolist()
+        rows = find(tiny_encoder, corpus)(QUERIES, 100).rows.tolist()
         assert {tuple(of_query) for of_query in rows} <= {(0, 2, 1, 3), (1, 3, 0, 2)}
 
 
@@ -64,7 +64,7 @@ def test_reading_again_is_cross_encoder_rank(tiny_encoder: SentenceEncoder, tmp_
     assert isinstance(head, ParaphraseHead)
     write_classifier(tmp_path, tiny_encoder.model, to_classifier(head))
     tiny_encoder.tokenizer.save(tmp_path, tiny_encoder.max_length)
-    rows = search.by_cosine(tiny_encoder, CORPUS)(QUERIES).rows[:, :30]
+    rows = search.by_cosine(tiny_encoder, CORPUS)(QUERIES, 100).rows[:, :30]
     logits, times = search.read_again(
         tiny_encoder, head, CrossFeatures("cls"), QUERIES, CORPUS, rows, [10, 20, 50]
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from data.examples import Query
 from data.tasks import RANKING
-from evaluation.ranking import measures
+from evaluation.ranking import measures, own_last
 
 
 def query(*relevant: tuple[int, int]) -> Query:
@@ -49,6 +49,13 @@ def test_more_than_ten_relevant_texts():
     """Ten can be among the first ten: nDCG reaches 1, recall does not."""
     values = values_of(list(range(20)), *((row, 1) for row in range(20)))
     assert values == {"ndcg@10": 1, "mrr@10": 1, "recall@10": 0.5, "recall@100": 1}
+
+
+def test_own_rows_are_last_as_if_they_were_not_found():
+    rows, scores = np.array([[4, 2, 0], [1, 0, 3]]), np.array([[0.9, 0.8, 0.7], [1.0, 0.5, 0.2]])
+    ranked, of_rows = own_last(rows, scores, [[4, 9], []])
+    assert ranked.tolist() == [[2, 0, 4], [1, 0, 3]]
+    assert of_rows.tolist() == [[0.8, 0.7, -np.inf], [1.0, 0.5, 0.2]]
 
 
 def test_fewer_than_ten_texts_and_none():

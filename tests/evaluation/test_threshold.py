@@ -5,6 +5,7 @@ import pytest
 
 from data.examples import DataError, SentencePair
 from data.pairs import read_labelled
+from data.tasks import OWN
 from evaluation.threshold import _best, _share, _split, find_threshold
 
 
@@ -78,7 +79,7 @@ def test_labels_are_numbers_words_or_scores(tmp_path):
 
     def labels(*spelled, **more) -> list[float]:
         path.write_text("sentence1\tsentence2\tlabel\n" + ROWS.format(*spelled))
-        return [pair.label for pair in read_labelled(path, **more)]
+        return [pair.label for pair in read_labelled(path, OWN["paraphrase"], **more)]
 
     assert labels("1", "0", "1.0") == [1, 0, 1]
     assert labels("Yes", "no", "yes") == [1, 0, 1]

@@ -9,6 +9,7 @@ import toy_runs
 from conftest import toy_sentences
 
 from data.beir import read_beir
+from data.search import read_search
 from evaluation.ranking import measures, reranked
 from evaluation.search import by_cosine
 from experiment.mining import mined, parts_by_query, triplets_to_learn
@@ -214,6 +215,7 @@ def test_a_published_cross_encoder_reads_what_the_first_encoder_finds(
         ({"task": "search", "select": "dev"}, "is not for a search"),
         ({"task": "search", "tune": "none"}, "--backbone mini-sts"),
         ({"task": "sts", "corpus": "texts.txt"}, "add --task search"),
+        ({"task": "search", "tune": "none", "backbone": "mini-sts"}, "mini-sts CROSS-ENCODER"),
     ],
 )
 def test_settings_of_other_tasks_are_refused(settings, told):
@@ -242,3 +244,55 @@ def test_commands_on_a_search_compare_it_or_say_what_to_do(folder, tmp_path, cap
     (tmp_path / "queries.txt").write_text("what flies ?\n")
     assert heads_command(["predict", str(folder), str(tmp_path / "queries.txt")]) == 2
     assert "add --corpus FILE" in capsys.readouterr().err
+    words = ["predict", str(folder), str(tmp_path / "queries.txt"), "--top-k", "3"]
+    assert heads_command(words) == 2
+    assert "--top-k: has no effect; add --corpus FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [(), ("--columns", "Frage")])
+def test_queries_are_in_a_table_too(folder, files, tmp_path, capsys, columns):
+    header = columns[1] if columns else "query"
+    content = f"nr\t{header}\n1\twhat flies ?\n2\tthe old dog\n"
+    (tmp_path / "queries.tsv").write_text(content)
+    words = ["predict", str(folder), str(tmp_path / "queries.tsv"), *files[1:]]
+    assert heads_command([*words, *columns, "--top-k", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split("\t")[:2] for line in lines] == [
+        ["2", "1"],
+        ["2", "2"],
+        ["3", "1"],
+        ["3", "2"],
+    ]
+
+
+def test_a_table_of_queries_with_other_names_is_refused(folder, files, tmp_path, capsys):
+    (tmp_path / "queries.tsv").write_text("nr\tFrage\n1\twhat flies ?\n2\tthe old dog\n")
+    words = ["predict", str(folder), str(tmp_path / "queries.tsv"), *files[1:]]
+    assert heads_command(words) == 2
+    assert "or name the column: --columns NAME" in capsys.readouterr().err
+
+
+def test_a_threshold_leaves_out_what_the_cross_encoder_learned(folder, tmp_path, capsys):
+    queries = [text.replace("the ", "a ").replace(" .", " ?") for text in CORPUS]
+    learnt = [(queries[row], CORPUS[row], 1) for row in range(40)]
+    others = [(queries[row], CORPUS[row + row % 2], (row + 1) % 2) for row in range(46, 86)]
+    lines = ["query\ttext\trelevant", *("\t".join(map(str, row)) for row in learnt + others)]
+    (tmp_path / "labelled.tsv").write_text("\n".join(lines) + "\n")
+    words = ["threshold", str(folder), str(tmp_path / "labelled.tsv")]
+    assert heads_command([*words, "--cell", "none-search-bi-frozen-concat-42"]) == 0
+    assert "40 of 80 pairs are left out" in capsys.readouterr().err
+
+
+def test_duplicates_in_both_directions_do_not_find_themselves(tiny_checkpoint, tmp_path):
+    asked = list(dict.fromkeys(toy_sentences(40, seed=5)))[:24]
+    pairs = [(asked[at], asked[at ^ 1]) for at in range(24)]
+    content = "".join("\t".join(pair) + "\n" for pair in [("query", "text"), *pairs])
+    (tmp_path / "twins.tsv").write_text(content)
+    words = ["--pairs", str(tmp_path / "twins.tsv"), "--select", "train", "--encoder", "bi", "late"]
+    assert toy_runs.run(tiny_checkpoint, "bundled", tmp_path / "run", *words) == 0
+    splits = read_search([str(tmp_path / "twins.tsv")], learns=False).splits
+    for cell in RunFolder(tmp_path / "run").cells():
+        rows, scores = RunFolder(tmp_path / "run").ranking(cell, splits.test, splits.corpus)
+        texts = [[splits.corpus[row].text for row in best] for best in rows]
+        assert all(q.text == best[-1] for q, best in zip(splits.test, texts, strict=True))
+        assert np.isneginf(scores[:, -1]).all() and np.isfinite(scores[:, :-1]).all()

@@ -237,7 +237,7 @@ def test_a_file_that_cannot_be_read_is_told_by_line_and_nothing_is_written(
 
 def test_a_run_without_the_cell_says_which_it_has(toy_grid, tmp_path):
     with pytest.raises(
-        UserError, match=r"no finished cell 'none-sts'; it has .*-sst-.*, none-sts-"
+        UserError, match=r"no finished cell with a head 'none-sts'; it has .*-sst-.*, none-sts-"
     ):
         find_cell(toy_grid, "none-sts")
     with pytest.raises(UserError, match="several tasks; give --cell sst or --cell para or"):

@@ -23,7 +23,8 @@ def system(gain: float) -> np.ndarray:
 def verdict(runs, questions, pairs):
     """Return the verdict on systems by name: their measures and what they are."""
     systems = {name: {1: run} for name, run in runs.items()}
-    (place,) = judge([Scored("search", "test", systems, np.zeros(N), np.arange(N), pairs)])
+    n = len(runs["bi"] if "bi" in runs else BASE)
+    (place,) = judge([Scored("search", "test", systems, np.zeros(n), np.arange(n), pairs)])
     place = replace(place, question=Question(questions))
     cells = [
         SimpleNamespace(system=name, split="test", search={"milliseconds": 2.0 + about.depth})
@@ -77,6 +78,13 @@ def test_the_headline_says_what_ranking_again_gains_and_costs(gains, told):
         for words in found.paragraphs
     )
     assert found.paragraphs[-1].startswith("200 queries (test).")
+
+
+def test_nothing_is_said_of_tests_with_too_few_queries():
+    runs = {name: np.array([[0.5] * 4]) for name in (BM25_ROW, "bi", *CROSS)}
+    found = verdict(runs, {"bi": BI, **CROSS}, PAIRS)
+    assert "without a test" in found.headline and "significant" not in found.headline
+    assert "Holm" not in found.paragraphs[-1]
 
 
 def test_encoders_are_compared_by_name():
