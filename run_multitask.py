@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from experiment.settings import Settings, parse_options
+from experiment.settings import Settings, check_headers, parse_options
 from runtime.commands import INTERRUPTED, begin, exit_code
 from runtime.streams import Say
 
@@ -143,12 +143,14 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     from report.run_folder import TRAININGS
     from runtime.store import kept
 
-    names = [f"cell      {head.cell.name}" for head in training.heads]
+    every = [one for stage in opened.inputs.stages for one in stage.trainings]
+    of = f" ({every.index(training) + 1} of {len(every)})" if len(every) > 1 else ""
+    names = [f"cell      {head.cell.name}{of}" for head in training.heads]
     trained = []
 
     def make(work: Work) -> None:
         say("\n".join(names))
-        train_heads(opened, training, tuned, work)
+        train_heads(opened, training, tuned, work, say)
         trained.append(training)
 
     made_of = decisive(opened, training, tuned)
@@ -159,28 +161,28 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     return opened.folder.add_training(path, training.name)
 
 
-def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
+def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work, say: Say) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
     from experiment.cells import decisive, over_folds, write_training
 
     made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
     if "search" in splits:
-        search_corpus(opened, training, tuned, made_of, work)
+        search_corpus(opened, training, tuned, made_of, work, say)
         return
-    results = fitted_cells(opened, training, tuned, splits, made_of, work)
+    results = fitted_cells(opened, training, tuned, splits, made_of, work, say)
     # Every row of a table in folds is scored by the head of its fold.
     for task, whole in splits.items():
         folds = []
         for number, fold in enumerate(whole.folds):
             of_fold = made_of | {"fold": number}
-            folds += fitted_cells(opened, training, tuned, {task: fold}, of_fold, work)
+            folds += fitted_cells(opened, training, tuned, {task: fold}, of_fold, work, say)
         if folds:
             results = [over_folds(results[0], folds, whole)]
     write_training(opened, training, tuned, results, work)
 
 
 def search_corpus(
-    opened: Run, training: Training, tuned: Tuned, made_of: dict[str, Any], work: Work
+    opened: Run, training: Training, tuned: Tuned, made_of: dict[str, Any], work: Work, say: Say
 ) -> None:
     """Rank the texts of a search for every query, score the rankings, and write them."""
     from experiment.search import open_search, write_search
@@ -189,7 +191,7 @@ def search_corpus(
     if search.head.cell.encoder == "cross":
         # It learns to tell answers from other texts that the bi-encoder finds.
         pairs, parts = search.pairs()
-        (fitted,) = fitted_cells(opened, search.training, tuned, pairs, made_of, work, parts)
+        (fitted,) = fitted_cells(opened, search.training, tuned, pairs, made_of, work, say, parts)
     write_search(opened, training, search, fitted, work)
 
 
@@ -200,6 +202,7 @@ def fitted_cells(
     splits: dict[str, Splits],
     made_of: dict[str, Any],
     work: Work,
+    say: Say,
     parts: Sequence[Sequence[Parts]] | None = None,
 ) -> list[FittedCell]:
     """Return the heads of one training, trained and chosen on the train rows of the splits.
@@ -208,7 +211,8 @@ def fitted_cells(
     """
     from evaluation.metrics import score_on
     from experiment.cells import FittedCell, head_task_of, parts_to_try
-    from heads.choice import choose
+    from heads.choice import choose, rates_in_words, time_to_tune
+    from heads.temperature import calibrated
     from heads.train import fit_heads
 
     settings, heads = opened.settings, training.heads
@@ -223,6 +227,8 @@ def fitted_cells(
     epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
     parts = parts or [parts_to_try(head, splits[head.cell.task], named) for head in heads]
     chosen: Sequence[Chosen | None] = [None] * len(heads)
+    if heads[0].cell.tune not in ("frozen", "none"):
+        say(time_to_tune(encoder, head_tasks, parts, heads[0].rates))
     if all(parts):
         chosen = choose(
             tuned.encoder,
@@ -236,6 +242,8 @@ def fitted_cells(
             resume=settings.resume,
         )
         rate = chosen[0].choice.rate
+        if len(heads[0].rates) > 1:
+            say(rates_in_words(chosen[0].choice))
         epochs = None if settings.select == "dev" else chosen[0].choice.epochs
         head_tasks = [
             replace(task, config=replace(task.config, backbone_learning_rate=rate))
@@ -253,12 +261,15 @@ def fitted_cells(
         epoch=epochs,
     )
 
-    return [
-        FittedCell(head.cell, head_task, fitted, encoder, choice)
-        for head, head_task, fitted, choice in zip(
-            heads, head_tasks, fitted_heads, chosen, strict=True
-        )
-    ]
+    results = []
+    for head, head_task, fitted, choice in zip(
+        heads, head_tasks, fitted_heads, chosen, strict=True
+    ):
+        # Probabilities are calibrated on the same held-out rows; no prediction changes.
+        if choice and head_task.record.label_kind in ("binary", "classes"):
+            fitted, choice = calibrated(fitted, choice)
+        results.append(FittedCell(head.cell, head_task, fitted, encoder, choice))
+    return results
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -267,6 +278,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     say = partial(print, flush=True)
 
     def load() -> None:
+        check_headers(settings)  # before what takes seconds to load
         import report.page.write  # noqa: F401
 
     def work() -> None:
@@ -279,9 +291,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             leave_processes()
 
-    return exit_code(work, INTERRUPTED, load)
+    def interrupted() -> str:
+        return INTERRUPTED if settings.folder().exists() else "\ninterrupted"
+
+    return exit_code(work, interrupted, load)
 
 
 if __name__ == "__main__":
-    begin(INTERRUPTED)
+    begin()
     sys.exit(main())

@@ -153,6 +153,12 @@ def _read(path: str, named: Sequence[str], labelled: bool) -> RowsOfFile:
     return rows_of(table, path, texts, labelled)
 
 
+def check_header(path: str, named: Sequence[str], labelled: bool) -> None:
+    """Raise DataError for a table without the columns that are needed."""
+    if os.path.isfile(path):
+        _open(path, named, labelled)
+
+
 def rows_of(
     table: Table,
     path: str,

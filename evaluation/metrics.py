@@ -16,8 +16,10 @@ Metrics = dict[str, float | None]
 PartMetrics = dict[tuple[str, str], tuple[float | None, int]]  # (part, metric) -> value, rows
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
+AVERAGE_PRECISION = "average_precision"  # of the probabilities of yes
 SHOWN = {
     "accuracy": "accuracy",
+    AVERAGE_PRECISION: "average precision",
     "f1": "F1",
     "pearson": "Pearson",
     "spearman": "Spearman",

@@ -84,6 +84,11 @@ class Comparison:
     level: float = LEVEL
     freedom: float | None = None
 
+    def within(self, margin: float) -> bool:
+        """Return whether the interval of the difference lies within ± `margin`: equivalence."""
+        ends = self.interval
+        return ends is not None and -margin <= ends.low and ends.high <= margin
+
     @property
     def decided(self) -> bool:
         """Return whether the two differ significantly, after correction."""
@@ -236,6 +241,9 @@ def at_level(versus: Comparison, level: float) -> Comparison:
 # --- comparisons in words
 
 
+SMALLEST, MOST_TIMES = 0.0005, 100  # of a difference in words, and of the rows it would take
+
+
 def sentence(versus: Comparison) -> str:
     """Return the verdict on two systems in plain words, with its numbers."""
     metric = SHOWN.get(versus.metric, versus.metric)
@@ -257,9 +265,23 @@ def sentence(versus: Comparison) -> str:
         return f"{versus.a} beats {versus.b} by {difference:.3f} {metric} ({test})."
     words = f"{versus.a} and {versus.b} differ by {difference:+.3f} {metric} ({test}"
     words += "; not significant)."
-    if versus.findable:
-        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
-        words += f" This test set can detect a difference of {detected}."
+    return f"{words} {unknown(versus)}" if versus.findable else words
+
+
+def unknown(versus: Comparison, noun: str = "rows") -> str:
+    """Return what a comparison that decided nothing could have found, and what it would take.
+
+    The error of a difference falls with the root of the number of rows.
+    """
+    assert versus.findable is not None
+    words = (
+        f"With {versus.n:,} {noun}, differences below about {versus.findable:.2g} will often be "
+        "missed: read this as unknown, not as equal."
+    )
+    size = abs(versus.difference or 0.0)
+    needed = versus.n * (versus.findable / size) ** 2 if size >= SMALLEST else 0.0
+    if versus.n < needed <= MOST_TIMES * versus.n:
+        words += f" To find one of {size:.3f} takes about {float(f'{needed:.2g}'):,.0f} {noun}."
     return words
 
 

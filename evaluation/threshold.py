@@ -19,14 +19,16 @@ from evaluation.metrics import labels_of
 STEPS = 10_000  # thresholds are multiples of 1 / STEPS, so the printed one is exact
 FEWEST = 5  # positive pairs, and negative ones, of each part
 SEED = 0  # the same pairs are split alike
+RELIABLE = 20  # pairs of a precision or recall without a warning
 
 
 @dataclass(frozen=True)
 class Share:
-    """A precision or recall with its 95% interval; `value` is None if no pair counts."""
+    """A precision or recall of n pairs with its 95% interval; `value` is None if n is 0."""
 
     value: float | None
     interval: Interval | None
+    n: int
 
     def __str__(self) -> str:
         if self.value is None:
@@ -47,6 +49,22 @@ class Threshold:
     recall: Share
     chosen_on: int
     measured_on: int
+    wished: float | None = None  # the precision that was asked for
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what makes precision and recall unreliable, with what to do."""
+        found = []
+        for name, share in (("precision", self.precision), ("recall", self.recall)):
+            if share.n < RELIABLE:
+                found.append(f"warning: {name} is measured on {share.n} pair(s); label more")
+        reached = self.precision.value
+        if self.wished and reached is not None and reached < self.wished:
+            found.append(
+                f"warning: precision {self.wished:g} was reached where the threshold was chosen, "
+                f"and {reached:.3f} on the others; give a higher --precision, or label more"
+            )
+        return found
 
     def table(self, why: str) -> str:
         """Return a table of two lines, and the numbers of pairs."""
@@ -62,6 +80,7 @@ class Threshold:
                 f"Chosen on {self.chosen_on:,} pairs, measured on {self.measured_on:,} others; no "
                 "text is in both parts.",
                 "In brackets: 95% intervals.",
+                *self.warnings,
             ]
         )
 
@@ -98,6 +117,7 @@ def find_threshold(
         recall=_share(called & rest, rest, groups),
         chosen_on=int(chooses.sum()),
         measured_on=len(rest),
+        wished=precision,
     )
 
 
@@ -150,13 +170,14 @@ def _best(steps: np.ndarray, labels: np.ndarray, precision: float | None, file: 
 
 def _share(right: np.ndarray, of: np.ndarray, clusters: np.ndarray) -> Share:
     """Return the share of pairs (N,) that are right, of those that count."""
-    if not of.any():
-        return Share(None, None)
-    value = float(right.sum() / of.sum())
+    n = int(of.sum())
+    if not n:
+        return Share(None, None, 0)
+    value = float(right.sum() / n)
     if value in (0.0, 1.0):
-        return Share(value, exact_share(value, len(np.unique(clusters[of]))))
+        return Share(value, exact_share(value, len(np.unique(clusters[of]))), n)
     counted = np.stack([right, of]).astype(np.float64)  # (2, N)
     # (2, N) x (N, B) -> (2, B)
     sums = np.concatenate([counted @ weights.T for weights in weightings(clusters)], axis=1)
     drawn = sums[:, sums[1] > 0]  # a resample may hold none of them
-    return Share(value, percentiles(drawn[0] / drawn[1]) if count(clusters) > 2 else None)
+    return Share(value, percentiles(drawn[0] / drawn[1]) if count(clusters) > 2 else None, n)

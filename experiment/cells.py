@@ -19,7 +19,15 @@ from data.selection import (
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS
-from evaluation.metrics import is_labelled, labels_of, score_on, spearman, task_metrics
+from evaluation.metrics import (
+    AVERAGE_PRECISION,
+    best_threshold,
+    is_labelled,
+    labels_of,
+    score_on,
+    spearman,
+    task_metrics,
+)
 from evaluation.scoring import Chooser, at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
@@ -223,6 +231,8 @@ def scored(
     opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
 ) -> list[Cell]:
     """Return a cell per labelled split of a trained head; write its predictions and soft scores."""
+    from sklearn.metrics import average_precision_score  # takes half a second to load
+
     head, fitted, features = result.cell, result.fitted, result.head_task.features
     task, splits = TASKS[head.task], opened.inputs.splits[head.task]
     train = train_examples(head, splits.train)
@@ -252,13 +262,11 @@ def scored(
         wider = IN_FOLDS if result.folds else 1.0
         scores = score_split(head.task, examples, predictions, seen, wider)
         soft = fitted.soft[split]
-        behind = {"soft": soft}
-        # The encoder's similarity without a head: the cosine, or MaxSim.
-        inputs = fitted.inputs[split]
-        bare = features.bare(inputs.columns) if task.label_kind == "score" else None
-        if bare is not None:
-            behind["cosines"] = bare
-            scores["metrics"][COSINE] = spearman(bare, labels)
+        behind = {"soft": soft} | without_head(result, splits, split)
+        if "cosines" in behind:
+            scores["metrics"][COSINE] = spearman(behind["cosines"], labels)
+        if task.label_kind == "binary":
+            scores["metrics"][AVERAGE_PRECISION] = float(average_precision_score(labels, soft))
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
         # Results that need probabilities instead of predictions.
@@ -291,7 +299,7 @@ def scored(
             steps=fitted.steps,
             choice=asdict(chosen.choice) if chosen else {},
             select=opened.settings.select,
-            cls_cosine=_cosine_at_cls(features, inputs, labels),
+            cls_cosine=_cosine_at_cls(features, fitted.inputs[split], labels),
             **scores,
         )
         folder.write_soft(cell, [example.id for example in examples], **behind)
@@ -299,13 +307,49 @@ def scored(
     return cells
 
 
-def choosers(result: FittedCell, splits: Splits) -> list[Chooser]:
-    """Return the test rows of each fold, and the held-out predictions for its threshold."""
+def without_head(result: FittedCell, splits: Splits, split: str) -> dict[str, np.ndarray]:
+    """Return what the encoder's similarity of pairs, the cosine or MaxSim, gives without a head.
+
+    It is `cosines` (N,) where labels are scores. For labels yes and no, and a frozen bi-encoder, it
+    is `cosine_calls` (N,): 1 from the threshold on that has the best accuracy on the training
+    pairs; in folds, on those of each fold.
+    """
+    kind, inputs = result.head_task.record.label_kind, result.fitted.inputs[split]
+    if kind == "score":
+        bare = result.head_task.features.bare(inputs.columns)
+        return {} if bare is None else {"cosines": bare}
+    if kind != "binary" or (result.cell.reader, result.cell.tune) != ("bi", "frozen"):
+        return {}
+    cosines = _cosines(result, inputs)
+    calls = np.empty(len(cosines))
+    rows_of = [rows for rows, _ in rows_of_folds(result, splits)] or [np.full(len(calls), True)]
+    for rows, one in zip(rows_of, result.folds or [result], strict=True):
+        assert one.head_task.inputs is not None, "the encoder is frozen"
+        train = _cosines(one, one.head_task.inputs["train"])
+        threshold = best_threshold(train, labels_of(one.head_task.splits.train), "accuracy")
+        calls[rows] = cosines[rows] >= threshold
+    return {"cosine_calls": calls}
+
+
+def _cosines(result: FittedCell, inputs: HeadInputs) -> np.ndarray:
+    assert isinstance(inputs, FrozenInputs)
+    cosines = result.head_task.features.bare(inputs.columns)
+    assert cosines is not None, "of a bi-encoder"
+    return cosines
+
+
+def rows_of_folds(result: FittedCell, splits: Splits) -> list[tuple[np.ndarray, FittedCell]]:
+    """Return the test rows of each fold, (N,) bool, and its head; [] without folds."""
     numbers = [np.full(len(fold.test), number) for number, fold in enumerate(splits.folds)]
     of_rows = of_all_rows(splits, numbers) if numbers else np.empty(0)
+    return [(of_rows == number, fold) for number, fold in enumerate(result.folds)]
+
+
+def choosers(result: FittedCell, splits: Splits) -> list[Chooser]:
+    """Return the test rows of each fold, and the held-out predictions for its threshold."""
     return [
-        (of_rows == number, fold.chosen.soft, labels_of(fold.chosen.held_out))
-        for number, fold in enumerate(result.folds)
+        (rows, fold.chosen.soft, labels_of(fold.chosen.held_out))
+        for rows, fold in rows_of_folds(result, splits)
         if fold.chosen
     ]
 

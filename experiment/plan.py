@@ -23,6 +23,7 @@ from runtime.options import shown_value
 from runtime.processes import world_size
 from runtime.store import FORMATS
 
+PAYS = 1000  # labels from which fine-tuning was better than a frozen encoder
 FEW = 20  # seeds that a run may repeat with
 # Texts whose word pieces are counted, and from when on a vocabulary does not fit them: English
 # texts have hardly any unknown pieces in an English vocabulary, and about 1.2 pieces a word.
@@ -52,7 +53,7 @@ def plan(inputs: Inputs) -> str:
     lines += [
         *(f"backbone  {settings.models[m]} ({c})" for m, c in inputs.checkpoints.items()),
         *(line for model in settings.models for line in _language(inputs, model)),
-        f"machine   {inputs.device}, {precision} products, {torch.get_num_threads()} threads"
+        f"machine   {inputs.device}, {precision} products, {threads_in_words()}"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.about or inputs.data_folder}",
     ]
@@ -88,7 +89,18 @@ def plan(inputs: Inputs) -> str:
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += choice_in_words(inputs)
+    few = [len(splits.train) for splits in inputs.splits.values() if not splits.corpus]
+    if "full" in settings.tune and few and min(few) < PAYS and settings.train_rows == ("all",):
+        lines.append(
+            f"note      with fewer than {PAYS:,} labels, fine-tuning has not paid in our "
+            "measurements (docs/answer.md); --tune frozen takes seconds"
+        )
     return "\n".join([*lines, f"folder    {settings.folder()}"])
+
+
+def threads_in_words() -> str:
+    threads = torch.get_num_threads()
+    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 def _data(inputs: Inputs) -> list[str]:

@@ -33,7 +33,7 @@ from simcse.config import PRESETS, SimCSEConfig
 OBJECTIVES = tuple(ALL_PRESETS["quick"])
 
 # Settings that change where or how a run is done, but not its numbers.
-NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
+NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds", "equivalence")
 
 WORDS_OF_NAME = ("pretrain", "task", "encoder", "tune")  # beginning of folder names
 
@@ -262,6 +262,14 @@ class Settings:
         None, "output folder (default: runs/<generated name>)", metavar="DIR"
     )
     resume: bool = option(False, "continue an interrupted run")
+    equivalence: float = option(
+        0.02,
+        "two readers are called equivalent if the confidence interval of their difference lies "
+        "within this distance of 0",
+        least=0,
+        most=1,
+        rare=True,
+    )
     cost_seconds: float = option(
         3.0,
         "time for measuring costs after the run, in seconds",
@@ -319,7 +327,8 @@ class Settings:
         """
         if len(self.backbone) == 1:
             return {"": self.backbone[0]}
-        last = [Path(name).name for name in self.backbone]
+        paths = map(Path, self.backbone)  # a folder called model has the name of its parent
+        last = [path.parent.name if path.name == "model" else path.name for path in paths]
         whole = [name.strip("/").replace("/", "-") for name in self.backbone]
         return dict(zip(last if len(set(last)) == len(last) else whole, self.backbone, strict=True))
 
@@ -600,6 +609,19 @@ def _in_words(value: Any) -> str:
     if value in (None, [], {}):
         return "not given"
     return " ".join(map(shown_value, value)) if isinstance(value, list) else shown_value(value)
+
+
+def check_headers(settings: Settings) -> None:
+    """Open the user's tables, so that a wrong column is told at once.
+
+    Raises:
+        DataError: a table has not the columns that are needed.
+    """
+    from data.pairs import check_header  # loads numpy
+
+    if settings.task != ("search",):
+        for at, path in enumerate(settings.pairs):
+            check_header(path, settings.columns, labelled=at < 2)
 
 
 def parse_options(argv: Sequence[str] | None = None) -> Settings:

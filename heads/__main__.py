@@ -190,6 +190,8 @@ Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 a bug in this project
     if left_out := len(labelled) - len(pairs):
         count = f"{left_out:,} of {len(labelled):,} pairs are left out"
         print(f"{count}: the head was trained on one of their texts", file=sys.stderr)
+    if not pairs:
+        raise DataError(f"{options.file}: no other pairs are in it; label some with other texts")
     print(f"cell {cell.name}", file=sys.stderr)
     found = find_threshold(pairs, scores, options.precision, str(options.file))
     print(found.table(reason(options.precision)))

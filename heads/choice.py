@@ -34,6 +34,7 @@ from runtime.processes import is_main
 from runtime.store import Work, kept
 
 SCORES = "scores.json"
+SAMPLE, BACKWARD = 64, 3.5  # examples that are timed, and how much longer a step of training is
 SOFT = "{}-soft.npy"  # by task
 
 
@@ -175,6 +176,44 @@ def choose(
         soft = [np.load(folder / SOFT.format(task)) for folder in folders[best]]
         chosen.append(Chosen(choice, held_out, np.concatenate(soft)))
     return chosen
+
+
+def time_to_tune(
+    encoder: SentenceEncoder,
+    head_tasks: Sequence[HeadTask],
+    parts: Sequence[Sequence[Parts]],
+    rates: Sequence[float],
+) -> str:
+    """Return in words about how long the trials and the training of a tuned encoder will take.
+
+    It reads a few examples, and a step of training takes about BACKWARD times as long as reading.
+    """
+    rows = 0  # read in training
+    sample: list[Example] = []
+    for head_task, of_task in zip(head_tasks, parts, strict=True):
+        train, epochs = head_task.splits.train, head_task.config.num_epochs
+        fitted = sum(len(fit) for fit, _ in of_task)
+        rows += epochs * (fitted * max(1, len(rates)) + len(train))
+        sample += train[:SAMPLE]
+    inputs = LiveInputs(encoder, sample, head_tasks[0].features)
+    started = time.perf_counter()
+    with inputs.reading():
+        for batch in inputs.batches():
+            inputs.batch(batch)
+    seconds = (time.perf_counter() - started) / len(sample) * BACKWARD * rows
+    trials = max(map(len, parts)) * max(1, len(rates))
+    before = f"{trials} trial(s) and " if trials and all(parts) else ""
+    about = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
+    return f"          {before}the training read {rows:,} examples: about {about}"
+
+
+def rates_in_words(choice: Choice) -> str:
+    """Return the score of each rate of the encoder, and the one that was chosen."""
+    tried = [
+        f"{shown_value(one.rate)}: {'undefined' if one.score is None else f'{one.score:.3f}'}"
+        for one in choice.tried
+    ]
+    return f"          rates {', '.join(tried)}; {shown_value(choice.rate)} is used"
 
 
 def _train_trial(

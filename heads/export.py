@@ -7,9 +7,12 @@ cross-encoder whose head is BERT's classifier (`--features cls`) is exported as 
 import copy
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from data.examples import DataError
+from data.tasks import Task
 from heads.heads import reads_cls
 from heads.published import to_classifier
 from heads.saved import FinishedCell, SavedHead
@@ -78,6 +81,25 @@ def why_no_folder(head: SavedHead) -> str:
     return ""
 
 
+def how_chosen(scores: Mapping[str, Any], task: Task) -> str:
+    """Return how the epochs of a head were chosen, from its entry in results.json, or ""."""
+    select, choice = scores.get("select"), scores.get("choice") or {}
+    if task.label_kind == "ranking" or not select or scores["tune"] == "none":
+        return ""
+    words = ["Nothing was chosen: all epochs were trained."]
+    if select == "dev":
+        words = ["The best epoch was chosen on dev."]
+    if choice:
+        by = f"chosen on {choice['chosen_by']:,} held-out training rows."
+        if select != "dev":
+            words = [f"The number of epochs, {choice['epochs']}, was {by}"]
+        if len(choice["tried"]) > 1:
+            words.append(f"The encoder's learning rate, {choice['rate']:g}, was {by}")
+        if task.label_kind in ("binary", "classes"):
+            words.append("These rows calibrated the probabilities, too.")
+    return " ".join(words)
+
+
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: description, scores, the command of the run, and usage."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -99,6 +121,7 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     # The layers of the head with weights; those between are activations and dropout.
     layers = enumerate(getattr(head.head, "layers", ()))  # a cosine has none
     *hidden, last = [n for n, layer in layers if hasattr(layer, "weight")] or [0]
+    first = cell.scores[0]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -108,6 +131,7 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     )
     return environment.get_template("card.md.j2").render(
         cell=cell,
+        chosen=how_chosen(first, head.task),
         task=task,
         kind=kind,
         reads=reads,

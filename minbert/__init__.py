@@ -5,7 +5,9 @@ The names are loaded on first use, so that `import minbert` costs nothing.
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "1.1.0"
+from runtime.version import VERSION
+
+__version__ = VERSION
 __all__ = ["BertConfig", "BertModel", "BertTokenizer", "CheckpointError", "SentenceEncoder"]
 
 if TYPE_CHECKING:

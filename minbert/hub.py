@@ -18,6 +18,15 @@ SAFETENSORS, INDEX, PICKLE = (
 MINI = Path(__file__).parent / "mini"
 # The encoders that ship with this project.
 SHIPPED = {"mini": MINI, "mini-sts": MINI.with_name("mini_sts")}
+# A misspelt name may mean one of these.
+WELL_KNOWN = (
+    "bert-base-uncased",
+    "bert-large-uncased",
+    "roberta-base",
+    "sentence-transformers/all-MiniLM-L6-v2",
+    "princeton-nlp/sup-simcse-bert-base-uncased",
+    "princeton-nlp/unsup-simcse-bert-base-uncased",
+)
 # The small files of a checkpoint: sizes, vocabulary (merges.txt is RoBERTa's), and how
 # sentence-transformers pools it.
 SMALL_FILES = [
@@ -118,7 +127,8 @@ def _from_hub(name: str) -> Path:
     # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
     except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
-        if meant := did_you_mean(name, [*SHIPPED, *_folders(), *_cached()]):
+        known = [*SHIPPED, *_folders(), *_cached(), *WELL_KNOWN]
+        if name not in known and (meant := did_you_mean(name, known)):
             raise CheckpointError(f"{name}: no such encoder{meant}") from None
         raise CheckpointError(
             f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "

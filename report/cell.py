@@ -10,11 +10,11 @@ from statistics import mean
 from typing import Any
 
 from data.tasks import EVERY_ROW, RANKING, TASKS
-from evaluation.metrics import METRICS, Metrics
+from evaluation.metrics import AVERAGE_PRECISION, METRICS, Metrics
 from heads.config import READERS
 
 COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
-METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
+METRIC_COLUMNS = (*METRICS, AVERAGE_PRECISION, COSINE)  # of results.csv
 SEARCH_COLUMNS = ("depth", "milliseconds", "megabytes")  # likewise, of a search
 # Names state train_rows only if it is not `all`, and the encoder only if a run has several.
 NOT_IN_NAME = ("pretrain", "backbone", "data", "train_rows", "model")

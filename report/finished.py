@@ -8,11 +8,13 @@ from typing import Any
 from data.examples import DataError, Example
 from data.tasks import EVERY_ROW, TASKS, Splits, Task
 from evaluation.significance import Estimate
+from heads.config import READERS
 from report.cell import Cell, best_known, of_most_labels
 from report.judging import Judged, judge_cells, read_judged
 from report.learning import LearningCurves, learning_curves
 from report.rows import ScoredRows
 from report.run_folder import COMPARISONS, RunFolder, read_curves
+from report.verdict import setting
 
 DUEL = ("bi", "cross")  # readers whose errors are compared row by row
 
@@ -86,13 +88,15 @@ class FinishedRun:
         return best_known(self.cells)
 
     def setting(self, cell: Cell) -> str:
-        """Return the setting in which bi- and cross-encoder are compared: `sup`, or `sup full`."""
-        return " ".join((cell.stage, *self._varied(cell)))
+        """Return the setting in which readers are compared: `supervised SimCSE, full`."""
+        return ", ".join((setting(cell.stage), *self._varied(cell)))
 
     def label(self, cell: Cell) -> str:
-        """Return a system's name without the parts that all cells share, such as `sup bi`."""
-        depth = [f"@{cell.depth}"] if cell.depth else []
-        return " ".join((cell.stage, cell.encoder, *self._varied(cell), *depth))
+        """Return a system's name without what all cells share: `bi-encoder, supervised SimCSE`."""
+        several = len({other.stage for other in self.cells}) > 1
+        stage = [setting(cell.stage)] if several else []
+        depth = [f"best {cell.depth}"] if cell.depth else []
+        return ", ".join((READERS[cell.encoder], *stage, *self._varied(cell), *depth))
 
     def _varied(self, cell: Cell) -> list[str]:
         names = ("tune", "features")

@@ -14,27 +14,25 @@ from typing import Any
 import numpy as np
 
 from baselines.bm25 import BM25
-from baselines.words import FUNCTION_WORDS, jaccard
-from data.examples import Document, Example, Query
-from data.overlap import disjoint
+from data.examples import Document, Query
 from data.search import own_rows, query_clusters
-from data.selection import of_all_rows
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS, LEVEL, Interval
-from evaluation.metrics import best_threshold, is_labelled, labels_of
+from evaluation.metrics import labels_of
 from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
+from report.floors import BM25_ROW, cosine_row, floors, is_floor
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
 from runtime.progress import progress
 
 # Families of comparisons, each with Holm's correction on each split.
 CHANGED, MAIN, OTHER, FLOOR = "changed", "main", "other", "floor"
-OVERLAP = "word overlap"  # a baseline without training
-BM25_ROW = "BM25"  # likewise, of a search
+
+MARGIN = 0.02
 
 Runs = dict[str, dict[int, np.ndarray]]  # system -> seed -> predictions (N,)
 
@@ -48,19 +46,17 @@ class Scored:
     systems: Runs
     labels: np.ndarray  # (N,)
     clusters: np.ndarray  # (N,) as of `clusters_of`
-    # Pairs to compare; None: every two, and in the main metric each with word overlap.
+    # Pairs to compare; None: every two, and in the main metric those with rows of report.floors.
     pairs: Sequence[Pair] | None = None
     cosines: Runs = field(default_factory=dict)  # cosine or MaxSim, without any head
+    floors: list[Pair] = field(default_factory=list)
 
     def compared(self, metric: str) -> Sequence[Pair]:
         """Return the pairs of systems that are compared in a metric."""
         if self.pairs is not None:
             return self.pairs
-        trained = [name for name in self.systems if name != OVERLAP]
-        pairs = list(combinations(trained, 2))
-        if OVERLAP in self.systems and metric == TASKS[self.task].main_metric:
-            pairs += [(name, OVERLAP) for name in trained]
-        return pairs
+        pairs = list(combinations([name for name in self.systems if not is_floor(name)], 2))
+        return [*pairs, *self.floors] if metric == TASKS[self.task].main_metric else pairs
 
 
 @dataclass(frozen=True)
@@ -90,6 +86,7 @@ class Question:
     # The frozen bi-encoder's systems before and after each contrastive stage.
     changes: tuple[Pair, ...] = ()
     models: dict[str, str] = field(default_factory=dict)  # encoder -> its best system, if several
+    margin: float = MARGIN  # differences up to this size are called equivalent
 
 
 @dataclass(frozen=True)
@@ -124,26 +121,29 @@ class Judged:
         comparisons, which belong to the second family. The families are: the effects of contrastive
         stages on the bi-encoder's heads, a question fixed in advance; all other comparisons in a
         task's main metric; those in all other metrics, which repeat the same questions; those of
-        similarities without a head; those with word overlap.
+        similarities without a head; those with what needs no trained head.
         """
         if versus.metric == COSINE:
             return COSINE
         if versus.metric != self.main_metric:
             return OTHER
         pair = {versus.a, versus.b}
-        if not pair.isdisjoint((OVERLAP, BM25_ROW)):
+        if any(map(is_floor, pair)):
             return FLOOR
         if pair == set(self.question.best.values()) and self.question.chosen_on != self.split:
             return ""
         return CHANGED if pair in map(set, self.question.changes) else MAIN
 
 
-def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
+def judge(
+    scored: Sequence[Scored], cells: Sequence[Cell] = (), margin: float = MARGIN
+) -> list[Judged]:
     """Return all metrics of all systems, and all comparisons with their tests.
 
     Args:
         scored: the systems, by task and split.
         cells: the cells of a run, which has a question; none for other systems.
+        margin: of `Question`.
     """
     judged = []
     with progress("compare", len(scored), "split", delay=2) as bar:
@@ -171,7 +171,7 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
                 comparisons += [replace(versus, metric=name) for versus in differences]
             judged.append(Judged(place.task, place.split, tuple(estimates), tuple(comparisons)))
             bar.update()
-    return _adjusted(with_questions(judged, cells))
+    return _adjusted(with_questions(judged, cells, margin))
 
 
 def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
@@ -190,7 +190,9 @@ def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
     ]
 
 
-def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judged]:
+def with_questions(
+    judged: Sequence[Judged], cells: Sequence[Cell], margin: float = MARGIN
+) -> list[Judged]:
     """Return the results with a question for each task, from a run's cells.
 
     The best system of a reader has the best score on the part of train on which its epochs were
@@ -247,6 +249,7 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
                 if pretrain != "none" and (model, "none") in frozen
             ),
             models=models,
+            margin=margin,
         )
         places[key] = replace(places[key], question=question)
     return list(places.values())
@@ -260,12 +263,13 @@ def _mean(scores: Mapping[str, float | None], system: str) -> float:
 def judge_cells(
     cells: Sequence[Cell], splits: Mapping[str, Splits], folder: RunFolder
 ) -> list[Judged]:
-    """Return the results of a run's cells and of word overlap, from the predictions in its folder.
+    """Return the results of a run's cells and of `floors`, from the predictions in its folder.
 
     Raises:
         DataError: predictions are missing or damaged.
     """
     scored: dict[tuple[str, str], Scored] = {}
+    similar: dict[tuple[str, str], Runs] = {}  # place -> stage -> the cosines, or calls by them
     bm25 = None  # of a search, whose splits have one corpus
     for cell in cells:
         of_task = splits[cell.task]
@@ -285,12 +289,32 @@ def judge_cells(
         behind = folder.soft(cell, examples) if cell.tune == "frozen" else {}
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]
-    for (task, split), of_split in scored.items():
-        calls = None if task == "search" else _overlap_of(task, splits[task], split)
-        if calls is not None:  # the same for every seed
-            all_seeds = [seed for runs in of_split.systems.values() for seed in runs]
-            of_split.systems[OVERLAP] = dict.fromkeys(all_seeds, calls)
-    return judge(list(scored.values()), cells)
+        cosines = behind.get("cosine_calls", behind.get("cosines"))
+        if cell.encoder == "bi" and cosines is not None:
+            of_stage = similar.setdefault(place, {}).setdefault(cell.stage, {})
+            of_stage[cell.seed] = cosines
+    for place, of_split in scored.items():
+        if place[0] != "search":
+            _add_floors(of_split, splits[place[0]], similar.get(place, {}), cells)
+    margin = folder.config()["options"].get("equivalence", MARGIN)
+    return judge(list(scored.values()), cells, margin)
+
+
+def _add_floors(scored: Scored, splits: Splits, similar: Runs, cells: Sequence[Cell]) -> None:
+    """Add what needs no trained head, and the heads that it is compared with.
+
+    `similar` has the cosines of each stage, which are compared with the heads of this stage.
+    """
+    trained = list(scored.systems)
+    seeds = [seed for runs in scored.systems.values() for seed in runs]
+    for floor, predictions in floors(scored.task, splits, scored.split).items():
+        scored.systems[floor] = dict.fromkeys(seeds, predictions)
+        scored.floors.extend((name, floor) for name in trained)
+    stage_of = {cell.system: cell.stage for cell in cells}
+    for stage, runs in similar.items():
+        floor = cosine_row(scored.task, stage, len(similar) > 1)
+        scored.systems[floor] = runs
+        scored.floors.extend((name, floor) for name in trained if stage_of[name] == stage)
 
 
 def measures_of(
@@ -331,42 +355,6 @@ def _searched(cells: Sequence[Cell], split: str, splits: Splits, bm25: BM25) -> 
     }
     nothing = np.zeros(len(queries))
     return Scored("search", split, systems, nothing, query_clusters(queries), list(pairs))
-
-
-def _overlap_of(task: str, splits: Splits, split: str) -> np.ndarray | None:
-    """Return the predictions of word overlap for a split; in folds, each has its threshold."""
-    if split != EVERY_ROW:
-        return overlap_calls(task, getattr(splits, split), splits.train)
-    calls = [overlap_calls(task, fold.test, fold.train) for fold in splits.folds]
-    of_folds = [of_fold for of_fold in calls if of_fold is not None]
-    return of_all_rows(splits, of_folds) if len(of_folds) == len(calls) else None
-
-
-def overlap_calls(
-    task: str, examples: Sequence[Example], train: Sequence[Example]
-) -> np.ndarray | None:
-    """Return the predictions of word overlap for N pairs, (N,): the Jaccard index of content words.
-
-    As a similarity it needs no training. For binary labels, pairs at or above a threshold are
-    positive; the threshold has the best accuracy on the training pairs that share no text with
-    `examples`. None for single texts, for several classes, and for binary labels without such
-    training pairs that have labels.
-    """
-
-    def shares(pairs: Sequence[Example]) -> np.ndarray:
-        first, second = zip(*(pair.texts for pair in pairs), strict=True)
-        return jaccard(first, second, FUNCTION_WORDS)
-
-    kind = TASKS[task].label_kind
-    if not TASKS[task].is_pair or kind == "classes":
-        return None
-    if kind == "score":
-        return shares(examples)
-    train = disjoint(train, examples)
-    if not is_labelled(train):
-        return None
-    threshold = best_threshold(shares(train), labels_of(train), "accuracy")
-    return (shares(examples) >= threshold).astype(np.float64)
 
 
 # The content of comparisons.json.
@@ -440,7 +428,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
         for e in place.estimates
-        if e.metric != COSINE and e.system not in (OVERLAP, BM25_ROW)
+        if e.metric != COSINE and not is_floor(e.system)
     }
     wanted = {}
     for seeds in by_system(cells):

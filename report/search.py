@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from evaluation.significance import Comparison, percent, shown
 from report.cell import Cell
-from report.judging import BM25_ROW, Judged, System
+from report.floors import BM25_ROW
+from report.judging import Judged, System
 from report.verdict import Verdict, metric_name, sentence_case, setting
 
 UNTESTED = "without a test (fewer than three groups of queries share no answer)"

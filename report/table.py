@@ -7,11 +7,12 @@ from textwrap import fill
 
 from data.tasks import RANKING, TASKS, Splits
 from evaluation.intervals import Interval
-from evaluation.metrics import METRICS
+from evaluation.metrics import AVERAGE_PRECISION, METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import COSINE, Cell, best_known, by_system, of_most_labels, rows_of
-from report.judging import BM25_ROW, OVERLAP, Judged, judge_cells, to_json
+from report.floors import is_floor
+from report.judging import Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences
 from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COMPARISONS, RunFolder
@@ -135,10 +136,11 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     terminal, DISPENSABLE columns are left out too: results.csv has all columns.
 
     `95% CI` is the interval of the task's main metric; for a mean over seeds it is in `judged`.
+    `AP` is the average precision of the probabilities of yes.
     `cosine` is Spearman's correlation of cosine similarity without a head (STS; for late
     interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, if one was chosen;
     `steps` are those of the training; `epochs` says what chose them, if not a part of train. A task
-    of pairs ends with the row of word overlap, a search with that of BM25.
+    of pairs ends with the rows of what needs no trained head, a search with that of BM25.
     `train overlap` is the share of rows with a sentence that the run, or a checkpoint that lists
     its data, used for training or checkpoint selection; `no overlap` is the task's main metric on
     the other rows.
@@ -158,7 +160,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         tables.setdefault((first.task, first.split), []).append(_row(seeds, interval))
     for place in judged:
         if rows := tables.get((place.task, place.split)):
-            rows += _overlap_rows(place, header=list(rows[0]))
+            rows += _floor_rows(place, header=list(rows[0]))
     return "\n\n".join(
         _task_table(f"{task}, {rows_of(split)}", rows) for (task, split), rows in tables.items()
     )
@@ -179,6 +181,8 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
         scores = [cell.metrics.get(name) for cell in seeds]
         row[name] = _spread(scores) if name in task.metrics else NOTHING
     row["95% CI"] = shown(interval) or NOTHING
+    precisions = [cell.metrics.get(AVERAGE_PRECISION) for cell in seeds]
+    row["AP"] = NOTHING if None in precisions else _spread(precisions)
     cosines = [cell.metrics.get(COSINE) for cell in seeds]
     row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
     overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
@@ -215,15 +219,15 @@ def _from_to(counts: list[int | None]) -> str:
     return "-".join(map(str, known[:: max(1, len(known) - 1)])) or NOTHING
 
 
-def _overlap_rows(place: Judged, header: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the row of word overlap of a task of pairs, or of BM25 of a search."""
-    floor = BM25_ROW if place.task == "search" else OVERLAP
-    metrics = {name: place.scores(name).get(floor) for name in (*METRICS, *RANKING)}
-    if score := metrics[place.main_metric]:
-        row = dict.fromkeys(header, NOTHING)
-        row |= {"encoder": floor, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
-        row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
-        yield row
+def _floor_rows(place: Judged, header: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of what needs no trained head, or of BM25 of a search."""
+    for floor, score in place.scores(place.main_metric).items():
+        if is_floor(floor):
+            metrics = {name: place.scores(name).get(floor) for name in (*METRICS, *RANKING)}
+            row = dict.fromkeys(header, NOTHING)
+            row |= {"encoder": floor, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
+            row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
+            yield row
 
 
 def _spread(values: list[float | None]) -> str:

@@ -9,12 +9,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from data.tasks import EVERY_ROW, TASKS
-from evaluation.intervals import LEVEL, POWER, Interval
+from evaluation.intervals import LEVEL, Interval
 from evaluation.metrics import SHOWN
-from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned
+from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned, unknown
 from heads.config import READERS
 from report.cell import COSINE
-from report.judging import OVERLAP, Judged
+from report.floors import COSINE_ROW, in_words, is_floor
+from report.judging import Judged
 
 TASK_NAMES = {
     "sst": "SST",
@@ -34,7 +35,7 @@ TUNING = {
 # Similarities without a head.
 BARE = {"bi": "cosine similarity", "late": "MaxSim"}
 # The table of costs has the number of pairs.
-CHEAPER = "cheaper when texts occur in several pairs"
+CHEAPER = "cheaper once a text occurs in several pairs"
 # Why a reader is cheaper than the more expensive ones.
 WHY_CHEAPER = {
     "bi": "It encodes each text once and compares two vectors.",
@@ -47,7 +48,7 @@ CONSTANT = "all labels, or all its predictions, are equal"
 
 
 class Verdict(NamedTuple):
-    """The headline; advice if no reader is better than all others; the details.
+    """The headline; which reader to use, and what is unknown; the details.
 
     Headline and advice may be "". A paragraph with several lines must not be wrapped.
     """
@@ -109,40 +110,86 @@ def listed(words: Sequence[str]) -> str:
 
 def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
     """Return headline and advice."""
-    better: dict[tuple[str, ...], list[str]] = {}  # winner; or better, worse -> tasks
-    even: list[str] = []  # tasks without a significant difference
-    advice: dict[str, list[str]] = {}  # the cheapest reader that no other reader beats -> tasks
-    readers: dict[str, str] = {}
+    words = _floor_in_short(asked) + _encoders_in_short(asked)
+    outcomes: dict[str, list[str]] = {}  # a sentence up to its tasks -> these
+    uses: dict[str, list[str]] = {}  # advice -> tasks
+    unknowns = []
+    several = len(asked) > 1
     for place in asked:
         best, task = place.question.best, task_name(place.task)
         if len(best) == 1:
+            words += _alone(place, several)
             continue
-        readers |= best
         decided, winner = _decided(place, best), _winner(place, best)
-        names: tuple[str, ...]
-        for names in [(winner,)] if winner else decided:
-            better.setdefault(names, []).append(task)
-        if not decided:
-            even.append(task)
-        if not winner:
-            beaten = {worse for _, worse in decided}
-            cheapest = next(reader for reader in best if reader not in beaten)
-            advice.setdefault(cheapest, []).append(task)
-    words = _encoders_in_short(asked)
-    for names, tasks in sorted(better.items(), key=lambda entry: len(entry[0])):  # winners first
-        than = "".join(f" than the {READERS[worse]}" for worse in names[1:])
-        words.append(f"The {READERS[names[0]]} is significantly better{than} on {listed(tasks)}.")
-    if even:
-        the = listed([f"the {READERS[reader]}" for reader in READERS if reader in readers])
-        where = f" on {listed(even)}" if better else f" between {the}"
-        words.append(f"No significant difference{where}.")
-    uses = []
-    for reader, tasks in advice.items():
-        where = f" on {listed(tasks)}" if better or len(advice) > 1 else ""
-        dearer = [name for name in READERS if name in readers][-1]
-        cheaper = "." if reader == dearer else f", and it is {CHEAPER}. {WHY_CHEAPER[reader]}"
-        uses.append(f"Use the {READERS[reader]}{where}: no other is significantly better{cheaper}")
-    return " ".join(words), " ".join(uses)
+        compared = [
+            place.between(best[a], best[b], place.main_metric) for a, b in combinations(best, 2)
+        ]
+        the = listed([f"the {READERS[reader]}" for reader in best])
+        if winner:
+            others = [f"the {READERS[reader]}" for reader in best if reader != winner]
+            said = f"The {READERS[winner]} is significantly better than {listed(others)}"
+            outcomes.setdefault(said, []).append(task)
+        for a, b in [] if winner else decided:
+            said = f"The {READERS[a]} is significantly better than the {READERS[b]}"
+            outcomes.setdefault(said, []).append(task)
+        margin = place.question.margin
+        if not decided and all(versus and versus.within(margin) for versus in compared):
+            said = f"{sentence_case(the)} are equivalent, within ±{margin:g}"
+            outcomes.setdefault(said, []).append(task)
+        elif not decided:
+            outcomes.setdefault(f"Undecided between {the}", []).append(task)
+            found = [versus for versus in compared if versus and versus.findable]
+            if found:
+                of = f"{task}: " if several else ""
+                unknowns.append(of + unknown(found[0], _noun(place.task)))
+        if any(not floors for floors in _not_above(place).values()):
+            uses.setdefault(_advice(best, decided, winner), []).append(task)
+    for said, tasks in outcomes.items():
+        words.append(f"{said}{f' on {listed(tasks)}' if several or len(outcomes) > 1 else ''}.")
+    advice = [
+        said.replace("{on}", f" on {listed(tasks)}" if len(uses) > 1 or len(outcomes) > 1 else "")
+        for said, tasks in uses.items()
+    ]
+    return " ".join(words), " ".join([*advice, *unknowns])
+
+
+def _alone(place: Judged, several: bool) -> list[str]:
+    """Return a sentence on the only reader, if it is better than what needs no trained head."""
+    ((reader, system),) = place.question.best.items()
+    scores = place.scores(place.main_metric)
+    floors = {name: scores[name].mean or 0.0 for name in scores if is_floor(name)}
+    if not floors or _not_above(place)[reader] or scores[system].mean is None:
+        return []
+    best = max(floors, key=lambda name: floors[name])
+    where = f" on {task_name(place.task)}" if several else ""
+    return [
+        f"The {READERS[reader]} scores {scores[system].mean:.3f} {metric_name(place.main_metric)}"
+        f"{where}, significantly better than {in_words(best)} ({floors[best]:.3f})."
+    ]
+
+
+def _advice(best: Mapping[str, str], decided: Sequence[tuple[str, str]], winner: str) -> str:
+    """Return which reader to use: the better one, or the cheapest that no other beats."""
+    beaten = {worse for _, worse in decided}
+    use = winner or next(reader for reader in best if reader not in beaten)
+    words = f"Use the {READERS[use]}{{on}}"
+    dearer = [name for name in READERS if name in best][-1]
+    if use == dearer:
+        return f"{words}, if reading every pair with it is worth its time."
+    if winner:
+        return f"{words}, which is also {CHEAPER}. {WHY_CHEAPER[use]}"
+    others = listed([f"the {READERS[name]}" for name in best if name != use])
+    return (
+        f"{words}: {others} did not score significantly higher, and it is {CHEAPER}. "
+        + (WHY_CHEAPER[use])
+    )
+
+
+def _noun(task: str) -> str:
+    """Return what a task's rows are; classes are those of pairs or of single texts."""
+    if task == "classes":
+        return "examples"
+    return "pairs" if TASKS[task].is_pair else "sentences"
 
 
 def _task(place: Judged, names: Names) -> str:
@@ -150,7 +197,7 @@ def _task(place: Judged, names: Names) -> str:
     best, metric = place.question.best, place.main_metric
     about = f"{sentence_case(task_name(place.task))} ({TASKS[place.task].about}): "
     if len(best) == 1:
-        return about + " ".join([_only(place, names), *_encoders(place), *_above_overlap(place)])
+        return about + " ".join([_only(place, names), *_encoders(place), *_above_floors(place)])
     same = len({names[system] for system in best.values()}) == 1
     the = {
         reader: f"the best {READERS[reader]}" + ("" if same else f" ({names[system]})")
@@ -159,17 +206,23 @@ def _task(place: Judged, names: Names) -> str:
     compared = [(a, b, place.between(best[a], best[b], metric)) for a, b in combinations(best, 2)]
     # Significant differences come first.
     compared.sort(key=lambda pair: pair[2] is None or not pair[2].decided)
-    outcomes = [_outcome(versus, the[a], the[b], metric) for a, b, versus in compared]
+    outcomes = [_outcome(place, versus, the[a], the[b], metric) for a, b, versus in compared]
     sentences = [outcomes[0], *map(sentence_case, outcomes[1:])]
     if same:
-        both = "Both" if len(best) == 2 else "All"
-        sentences.append(f"{both} use {names[next(iter(best.values()))]}.")
+        sentences.append(_all_use(names[next(iter(best.values()))], len(best)))
     sentences += [*_same_settings(place, names), *_without_heads(place, names)]
     sentences += _encoders(place)
-    return about + " ".join([*sentences, *_above_overlap(place)])
+    return about + " ".join([*sentences, *_above_floors(place)])
 
 
-def _outcome(versus: Comparison | None, a: str, b: str, metric: str) -> str:
+def _all_use(setting_in_words: str, count: int) -> str:
+    """Return `Neither uses SimCSE.`, or what all use."""
+    if setting_in_words == STAGES["none"]:
+        return f"{'Neither' if count == 2 else 'None'} uses SimCSE."
+    return f"{'Both' if count == 2 else 'All'} use {setting_in_words}."
+
+
+def _outcome(place: Judged, versus: Comparison | None, a: str, b: str, metric: str) -> str:
     """Return a sentence on which of a and b is better, and by how much."""
     metric = metric_name(metric)
     cannot = f"{a} and {b} cannot be compared"
@@ -185,12 +238,10 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str) -> str:
     if versus.decided:
         details = ", ".join([*interval, _p(versus)])
         return f"{a} beats {b} by {abs(versus.difference or 0.0):.3f} {metric} ({details})."
-    reach = ""
-    if versus.findable:
-        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
-        reach = f" This test set can detect a difference of {detected}."
-    details = "; ".join([*interval, f"not significant, {_p(versus)}"])
-    return f"{a} and {b} differ by {_signed(versus)} {metric} ({details}).{reach}"
+    margin = place.question.margin
+    known = f"equivalent within ±{margin:g}" if versus.within(margin) else "undecided"
+    details = "; ".join([*interval, f"{known}, {_p(versus)}"])
+    return f"{a} and {b} differ by {_signed(versus)} {metric} ({details})."
 
 
 def _without_heads(place: Judged, names: Names) -> list[str]:
@@ -206,7 +257,7 @@ def _without_heads(place: Judged, names: Names) -> list[str]:
         if reader == "late" and cosine:
             versus = place.between(name, cosine, COSINE)
             if versus is not None:
-                words = _outcome(versus, BARE["late"], BARE["bi"], COSINE)
+                words = _outcome(place, versus, BARE["late"], BARE["bi"], COSINE)
                 sentences.append(f"Without a head ({names[name]}): {words}")
     return sentences
 
@@ -216,7 +267,7 @@ def _encoders(place: Judged) -> list[str]:
     models, metric = place.question.models, place.main_metric
     best, *others = _best_first(place)
     return [
-        _outcome(place.between(models[best], models[other], metric), best, other, metric)
+        _outcome(place, place.between(models[best], models[other], metric), best, other, metric)
         for other in others
     ]
 
@@ -244,22 +295,65 @@ def _encoders_in_short(asked: Sequence[Judged]) -> list[str]:
     ]
 
 
-def _above_overlap(place: Judged) -> list[str]:
-    """Return a line on the readers that are not significantly better than word overlap."""
-    overlap = place.scores(place.main_metric).get(OVERLAP)
-    if overlap is None or overlap.mean is None:
-        return []
-    not_above = []
+def _not_above(place: Judged) -> dict[str, list[str]]:
+    """Return for each reader the rows of `report.floors` that it is not significantly better than.
+
+    The best of these rows comes first.
+    """
+    scores = place.scores(place.main_metric)
+    means = {name: scores[name].mean for name in scores if is_floor(name)}
+    known = [name for name, mean in means.items() if mean is not None]
+    known.sort(key=lambda name: -(means[name] or 0.0))
+    found = {}
     for reader, system in place.question.best.items():
-        versus = place.between(system, OVERLAP, place.main_metric)
-        if versus is None or not versus.decided or not (versus.difference or 0.0) > 0:
-            not_above.append(f"the {READERS[reader]}")
-    if not not_above:
+        compared = {name: place.between(system, name, place.main_metric) for name in known}
+        found[reader] = [
+            name
+            for name, versus in compared.items()
+            if versus and not (versus.decided and (versus.difference or 0.0) > 0)
+        ]
+    return found
+
+
+def _floor_in_short(asked: Sequence[Judged]) -> list[str]:
+    """Return a sentence on each task in which no reader beats what needs no trained head."""
+    sentences = []
+    for place in asked:
+        not_above = _not_above(place)
+        if not not_above or not all(not_above.values()):
+            continue
+        scores = place.scores(place.main_metric)
+        floor = max(
+            {floors[0] for floors in not_above.values()}, key=lambda name: scores[name].mean or 0.0
+        )
+        readers = list(not_above)
+        who = {1: f"The {READERS[readers[0]]} is not", 2: "Neither encoder is"}
+        subject = who.get(len(readers), "No encoder is")
+        where = f" on {task_name(place.task)}" if len(asked) > 1 else ""
+        remedy = "label more, or compare another encoder"
+        if floor.startswith(COSINE_ROW):
+            remedy = f"use the cosine, {remedy}"
+        sentences.append(
+            f"{subject} significantly better than {in_words(floor)}{where} "
+            f"({scores[floor].mean:.3f}): {remedy}."
+        )
+    return sentences
+
+
+def _above_floors(place: Judged) -> list[str]:
+    """Return a sentence on each reader that beats some of what needs no trained head, not all."""
+    not_above, scores = _not_above(place), place.scores(place.main_metric)
+    readers: dict[str, list[str]] = {}  # floor -> readers
+    if all(not_above.values()):  # said in the headline
         return []
-    are = "is" if len(not_above) == 1 else "are"
+    for reader, floors in not_above.items():
+        for floor in floors[:1]:
+            readers.setdefault(floor, []).append(f"the {READERS[reader]}")
     return [
-        f"{sentence_case(listed(not_above))} {are} not significantly better than word overlap, "
-        f"which needs no training ({overlap.mean:.3f} {metric_name(place.main_metric)})."
+        f"{sentence_case(listed(names))} {'is' if len(names) == 1 else 'are'} not significantly "
+        f"better than {in_words(floor)} ({scores[floor].mean:.3f} "
+        f"{metric_name(place.main_metric)})."
+        for floor, names in readers.items()
     ]
 
 
@@ -297,7 +391,7 @@ def _only(place: Judged, names: Names) -> str:
         names[versus.b if versus.a == best else versus.a]
         for versus in place.comparisons
         if versus.metric == place.main_metric
-        if best in (versus.a, versus.b) and versus.b != OVERLAP and not versus.decided
+        if best in (versus.a, versus.b) and not is_floor(versus.b) and not versus.decided
     ]
     return f"{words} Not significantly different from: {'; '.join(rivals)}." if rivals else words
 
@@ -341,9 +435,7 @@ def _basis(asked: Sequence[Judged]) -> str:
     """Return the basis of the numbers and their limits."""
     examples = []
     for place in asked:
-        noun = "pairs" if TASKS[place.task].is_pair else "sentences"
-        if place.task == "classes":  # of pairs or of single texts
-            noun = "examples"
+        noun = _noun(place.task)
         of = f" of {task_name(place.task)}" if len(asked) > 1 else ""
         n = f"{place.estimates[0].n:,}"
         if place.split == EVERY_ROW:  # a table is one task

@@ -22,6 +22,7 @@ from runtime.files import ADVICE as ADVICE_OF
 from runtime.options import did_you_mean
 from runtime.streams import flush_or_discard, printable, ready_streams
 from runtime.torchrun import rank
+from runtime.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -100,9 +101,14 @@ SPINS = "2000"
 def begin(interrupted: str = "\ninterrupted") -> None:
     """Prepare the streams, and let Ctrl-C end the program with one line until `exit_code`.
 
+    `--version` is answered here.
+
     Threads spin briefly unless the user has set this. OpenMP reads it when PyTorch is loaded.
     """
     ready_streams()
+    if sys.argv[1:] == ["--version"]:
+        print(VERSION)
+        sys.exit(0)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     leave_on_interrupt(interrupted)
@@ -115,14 +121,14 @@ def begin(interrupted: str = "\ninterrupted") -> None:
 
 def exit_code(
     work: Callable[[], int | None],
-    interrupted: str = "\ninterrupted",
+    interrupted: str | Callable[[], str] = "\ninterrupted",
     load: Callable[[], None] = lambda: None,
 ) -> int:
     """Do the work of a command line, and turn its errors into one line and an exit code.
 
     Args:
         work: may return an exit code.
-        interrupted: the message for Ctrl-C.
+        interrupted: the message for Ctrl-C, or what returns it then.
         load: imports the modules for the work; Ctrl-C ends the program at once until then.
 
     Returns:
@@ -146,14 +152,34 @@ def exit_code(
     except BrokenPipeError:
         flush_or_discard()
         return 130
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] in OWN_PACKAGES:
+            raise
+        print(f"error: {error.name} is not installed: {INSTALL}", file=sys.stderr)
+        return 2
     except (UserError, OSError) as error:
         flush_or_discard()  # in a pipe, too, the error stands below earlier output
         print(f"{_who('error')}: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(_who(interrupted), file=sys.stderr)
+        message = interrupted if isinstance(interrupted, str) else interrupted()
+        print(_who(message), file=sys.stderr)
         return 130
     return code
+
+
+# A module of these that is missing is a bug; another one is not installed.
+OWN_PACKAGES = {
+    "runtime",
+    "data",
+    "minbert",
+    "simcse",
+    "heads",
+    "baselines",
+    "evaluation",
+    "report",
+}
+INSTALL = "activate the environment, or pip install -r requirements.txt"
 
 
 class _OneLine(logging.Formatter):

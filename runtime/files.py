@@ -213,6 +213,10 @@ def whole_file(path: Path) -> Iterator[Path]:
                 to_disk(temporary)
                 os.replace(temporary, path)
                 to_disk(path.parent)
+        except OSError as error:
+            if error.filename == str(temporary):  # which nobody has named
+                error.filename = str(path)
+            raise
         finally:
             temporary.unlink(missing_ok=True)
 

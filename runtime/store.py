@@ -28,7 +28,7 @@ MADE_OF = "made_of.json"
 # By kind; raised if the same inputs give another result, or files of another form.
 FORMATS = {
     "backbone": 2,  # an encoder after its contrastive stage
-    "training": 2,  # the heads of one training: predictions, scores, weights
+    "training": 3,  # the heads of one training: predictions, scores, weights
     "trial": 2,  # the scores of a training on held-out rows of train, by epoch
     "embeddings": 2,  # of the texts that a frozen encoder reads
     "vectors": 3,  # of a shard of texts

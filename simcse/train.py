@@ -136,7 +136,7 @@ class SimCSETrainer:
                 # Before a check, which saves all records; not counted as training time.
                 started += self._measure_geometry()
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
-                    self._check(window, time.perf_counter() - started)
+                    self._check(window, time.perf_counter() - started, bar)
                     window, started = [], time.perf_counter()
                 best = {} if self.best_score is None else {"dev": f"{self.best_score:.4f}"}
                 if len(window) > 1:
@@ -215,7 +215,7 @@ class SimCSETrainer:
         sum_gradients(self.trained.parameters())
         return loss, accuracy
 
-    def _check(self, window: History, seconds: float) -> None:
+    def _check(self, window: History, seconds: float, bar: Any) -> None:
         """Score on dev, keep the best state, record, and save so that a killed run can resume."""
         # The mean over the steps since the last check, which is smoother than one step's loss.
         _read(window[-1], self.step)
@@ -223,6 +223,7 @@ class SimCSETrainer:
         record["loss"] = float(np.mean([entry["loss"] for entry in window]))
         record["accuracy"] = float(np.mean([entry["accuracy"] for entry in window]))
         if self.dev_score is not None:
+            bar.set_postfix_str("dev check")
             score = record["dev_score"] = self._of_main(self.dev_score)
             # The earlier of two equal scores is kept: it trained less.
             if self.best_score is None or score > self.best_score:

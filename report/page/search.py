@@ -5,7 +5,8 @@ from typing import Any
 
 from report.cell import by_system, rows_of
 from report.finished import FinishedRun
-from report.judging import BM25_ROW, Judged
+from report.floors import BM25_ROW
+from report.judging import Judged
 from report.page.charts import LOOKS, STYLES
 from report.page.figure import MUTED, Figure, draw, legend
 from report.page.tables import Table, interval, number, word

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from data.tasks import TASKS, Task
-from evaluation.metrics import labels_of
-from evaluation.significance import Comparison, percent
+from evaluation.metrics import AVERAGE_PRECISION, labels_of
+from evaluation.significance import Comparison, percent, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, by_system, rows_of
 from report.costs import SEARCHED, in_words, is_busy, search_seconds
 from report.finished import DUEL, FinishedRun
-from report.judging import BM25_ROW, OVERLAP, mean_of_all
+from report.floors import is_floor
+from report.judging import mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
@@ -81,25 +82,24 @@ def score_tables(run: FinishedRun) -> list[Table]:
     return [_scores(task, [c for c in run.shown if c.task == task.name], run) for task in run.tasks]
 
 
-def _overlap_row(task: Task, split: str, run: FinishedRun) -> list[Entry]:
-    """Return the row of word overlap, of a search that of BM25; [] where there is none."""
-    floor = BM25_ROW if task.name == "search" else OVERLAP
-    row = [word(f"{floor} (no training)")]
+def _floor_rows(task: Task, split: str, run: FinishedRun) -> list[list[Entry]]:
+    """Return the rows of what needs no trained head, of a search that of BM25."""
+    rows = []
     for place in run.judged:
-        if (place.task, place.split) == (task.name, split) and floor in place.scores(
-            task.main_metric
-        ):
-            scores = [place.scores(metric)[floor] for metric in task.metrics]
-            row += [number(score.mean, 3, interval(score.interval)) for score in scores]
-            return [*row, *[number(None)] * 4, number(scores[0].n, 0)]
-    return []
+        for floor in filter(is_floor, place.scores(task.main_metric)):
+            if (place.task, place.split) == (task.name, split):
+                scores = [place.scores(metric)[floor] for metric in task.metrics]
+                values = [number(score.mean, 3, interval(score.interval)) for score in scores]
+                rest = [*[number(None)] * 5, number(scores[0].n, 0)]
+                rows.append([word(f"{floor} (no head)"), *values, *rest])
+    return rows
 
 
 def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     rows = []
     for seeds in by_system(cells):
         row = [word(run.label(seeds[0]))]
-        for metric in (*task.metrics, COSINE):
+        for metric in (*task.metrics, AVERAGE_PRECISION, COSINE):
             estimate = run.estimate(seeds[0], metric)
             if estimate is None:  # no results
                 row.append(number(mean_of_all([cell.metrics.get(metric) for cell in seeds])))
@@ -115,11 +115,18 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
             number(seeds[0].n, 0),
         ]
         rows.append(row)
-    if overlap := _overlap_row(task, cells[0].split, run):
-        rows.append(overlap)
+    rows += _floor_rows(task, cells[0].split, run)
     metrics = [metric_name(metric) for metric in task.metrics]
     cosines = ("cosine (Spearman)", "cosine at [CLS]")
-    header = ("system", *metrics, *cosines, "train overlap", "no overlap", "examples")
+    header = (
+        "system",
+        *metrics,
+        metric_name(AVERAGE_PRECISION),
+        *cosines,
+        "train overlap",
+        "no overlap",
+        "examples",
+    )
     name = sentence_case(task_name(task.name))
     caption = f"{name}, {rows_of(cells[0].split)}: {task.about}, with 95% confidence intervals"
     return filled(Table(caption, header, rows))
@@ -135,6 +142,8 @@ def comparison_table(run: FinishedRun) -> Table:
             continue
         for metric in (place.main_metric, COSINE):
             for versus in place.comparisons:
+                if (versus.a, versus.b) in place.question.changes:
+                    versus = turned(versus)  # after SimCSE minus before, as in the figure
                 if versus.metric == metric:
                     a, b = (labels.get(name, name) for name in (versus.a, versus.b))
                     what = "no head, Spearman" if metric == COSINE else metric_name(metric)

@@ -12,8 +12,11 @@ from typing import Any
 import jinja2
 
 from data.examples import DataError
+from heads.config import READERS
 from report.costs import add_costs, cheaper, measured_on
 from report.finished import FinishedRun
+from report.next_steps import in_lines as steps_in_lines
+from report.next_steps import next_steps
 from report.page import charts, curves, sections
 from report.page.search import search_figures
 from report.page.tables import UNKNOWN
@@ -50,7 +53,7 @@ def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> N
         return
     for what, command, work in (
         ("costs", "cost", lambda: add_costs(folder, seconds, device, say)),
-        ("page", "html", lambda: say(f"Report: {write_page(folder)} (open in a browser)")),
+        ("page", "html", lambda: say(page_and_steps(folder))),
     ):
         try:
             work()
@@ -59,6 +62,13 @@ def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> N
             logging.warning(
                 "no %s (%s); try again: python -m report %s %s", what, why, command, folder
             )
+
+
+def page_and_steps(folder: Path) -> str:
+    """Write a run's page; return where it is, and what to type next."""
+    run = FinishedRun.read(folder)
+    steps = steps_in_lines(next_steps(run.path, run.cells, run.config))
+    return "\n".join([f"Report: {write_finished(run)} (open in a browser)", "", *steps])
 
 
 def write_page(path: Path, data: str | None = None) -> Path:
@@ -97,16 +107,18 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
         "script": (TEMPLATES / "page.js").read_text(encoding="utf-8"),
         "name": run.path.resolve().name,
-        "run": run.path,
+        "run": _without_folders(str(run.path)),
         "facts": [
             f"encoder {', '.join(dict.fromkeys(cell.backbone for cell in run.cells))}",
             f"data {run.cells[0].data}" + SYNTHETIC.get(run.cells[0].data, ""),
             f"seed {seeds[0]} (1 seed)" if len(seeds) == 1 else f"{len(seeds)} seeds",
             f"heads {len({cell.name for cell in run.cells})}",
         ],
+        "question": _question(run),
         "headline": headline,
         "advice": advice,
         "paragraphs": paragraphs,
+        "steps": next_steps(Path(_without_folders(str(run.path))), run.cells, run.config),
         "differences": charts.difference_figure(run),
         "simcse": charts.simcse_figures(groups),
         "simcse_lines": in_lines(groups),
@@ -119,9 +131,30 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "most_examples": sections.MOST,
         **_costs(run),
         "curves": curves.curve_figures(run),
-        "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
-        "settings": json.dumps(config, indent=2),
+        "command": shlex.join(["python", *map(_without_folders, words)])
+        if isinstance(words, list)
+        else UNKNOWN,
+        "settings": json.dumps(_without_folders(config), indent=2),
     }
+
+
+def _question(run: FinishedRun) -> str:
+    """Return what the run asked, as the title of its page."""
+    if run.cells[0].task == "search":
+        return "Which search?"
+    readers = list(dict.fromkeys(cell.reader for cell in run.shown))
+    if len(readers) > 1:
+        return f"{sentence_case(' or '.join(READERS[reader] for reader in readers))}?"
+    return "Which encoder?" if len({cell.stage for cell in run.shown}) > 1 else "How good is it?"
+
+
+def _without_folders(value: Any) -> Any:
+    """Return a value of JSON in which a path from the root has only its last part: `.../my.tsv`."""
+    if isinstance(value, dict):
+        return {name: _without_folders(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(entry) for entry in value]
+    return f".../{Path(value).name}" if isinstance(value, str) and value.startswith("/") else value
 
 
 def _costs(run: FinishedRun) -> dict[str, Any]:
