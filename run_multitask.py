@@ -145,11 +145,11 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
 
     every = [one for stage in opened.inputs.stages for one in stage.trainings]
     of = f" ({every.index(training) + 1} of {len(every)})" if len(every) > 1 else ""
-    names = [f"cell      {head.cell.name}{of}" for head in training.heads]
+    names = [f"cell      {head.cell.name}" for head in training.heads]
     trained = []
 
     def make(work: Work) -> None:
-        say("\n".join(names))
+        say("\n".join(f"{name}{of}" for name in names))
         train_heads(opened, training, tuned, work, say)
         trained.append(training)
 

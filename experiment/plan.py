@@ -99,6 +99,7 @@ def plan(inputs: Inputs) -> str:
 
 
 def threads_in_words() -> str:
+    """Return `1 thread` or `2 threads`."""
     threads = torch.get_num_threads()
     return "1 thread" if threads == 1 else f"{threads} threads"
 

@@ -588,8 +588,20 @@ class Settings:
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    """Return the texts of one value, or of several."""
-    return tuple(map(str, (value,) if isinstance(value, str | int | Path) else value))
+    """Return the texts of one value, or of several.
+
+    Raises:
+        UserError: a table or a row instead of a text, a path or a number.
+    """
+    words = (value,) if isinstance(value, str | int | Path) else value
+    if not isinstance(words, tuple | list) or any(
+        not isinstance(w, str | int | Path) for w in words
+    ):
+        raise UserError(
+            f"{type(value).__name__} in the settings: expected names or paths; write a table to a "
+            "file first, for example with to_csv"
+        )
+    return tuple(map(str, words))
 
 
 def _compared(name: str, earlier: Any, now: Any) -> list[tuple[str, Any, Any]]:

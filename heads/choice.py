@@ -188,19 +188,18 @@ def time_to_tune(
 
     It reads a few examples, and a step of training takes about BACKWARD times as long as reading.
     """
-    rows = 0  # read in training
-    sample: list[Example] = []
+    rows, seconds = 0, 0.0
     for head_task, of_task in zip(head_tasks, parts, strict=True):
         train, epochs = head_task.splits.train, head_task.config.num_epochs
         fitted = sum(len(fit) for fit, _ in of_task)
-        rows += epochs * (fitted * max(1, len(rates)) + len(train))
-        sample += train[:SAMPLE]
-    inputs = LiveInputs(encoder, sample, head_tasks[0].features)
-    started = time.perf_counter()
-    with inputs.reading():
-        for batch in inputs.batches():
-            inputs.batch(batch)
-    seconds = (time.perf_counter() - started) / len(sample) * BACKWARD * rows
+        read = epochs * (fitted * max(1, len(rates)) + len(train))
+        inputs = LiveInputs(encoder, train[:SAMPLE], head_task.features)
+        started = time.perf_counter()
+        with inputs.reading():
+            for batch in inputs.batches():
+                inputs.batch(batch)
+        seconds += (time.perf_counter() - started) / len(inputs) * BACKWARD * read
+        rows += read
     trials = max(map(len, parts)) * max(1, len(rates))
     before = f"{trials} trial(s) and " if trials and all(parts) else ""
     about = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"

@@ -40,6 +40,9 @@ class SavedHead:
     task: Task
     reader: str  # one of `heads.config.READERS`
 
+    def __repr__(self) -> str:
+        return f"SavedHead({self.task.name}: {self.task.about}, {self.reader}, {self.encoder!r})"
+
     def embed(self, items: Sequence[Item]) -> np.ndarray:
         """Return the embeddings of items, (n, *parts, H) float32; repeats are encoded again."""
         sequences = self.features.tokenize(self.encoder, items)
@@ -96,6 +99,15 @@ class SavedHead:
         if probabilities:
             return self.soft(items)
         return np.asarray(self.head.predict(torch.from_numpy(self.logits(items))).numpy())
+
+    def predict_proba(self, examples: Sequence[Item | str]) -> np.ndarray:
+        """Return the probability of each class, (N, C), also of no and yes, as scikit-learn does.
+
+        Raises:
+            UserError: as `predict`.
+        """
+        shares = self.predict(examples, probabilities=True)
+        return np.stack([1 - shares, shares], axis=1) if shares.ndim == 1 else shares
 
     def _read(self, examples: Sequence[Item]) -> FrozenInputs:
         # One column per item of an example: all first texts, then all second ones.

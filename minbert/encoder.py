@@ -193,6 +193,16 @@ class SentenceEncoder:
         """E, the dimensions of an embedding."""
         return width_after(self.steps, self.model.config.hidden_size)
 
+    def __repr__(self) -> str:
+        config = self.model.config
+        layers = f"{config.num_hidden_layers} layers of {config.hidden_size}"
+        return f"SentenceEncoder({layers}, pooling {self.pooling}, {self.device})"
+
+    # The name of sentence-transformers.
+    def get_sentence_embedding_dimension(self) -> int:
+        """Return the size of an embedding."""
+        return self.embedding_size
+
     def tokenize(
         self,
         texts: Sequence[str],
@@ -467,6 +477,9 @@ class SentenceEncoder:
                 self.steps,
                 self.prompts,
             )
+
+    # The name of Hugging Face.
+    save_pretrained = save
 
     def fingerprint(self, weights: str | None = None) -> str:
         """Return a SHA-256 of all that affects the embeddings: weights, tokenizer, pooling, dtype.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Task
+from data.tasks import EVERY_ROW, TASKS, Task
 from evaluation.metrics import AVERAGE_PRECISION, labels_of
 from evaluation.significance import Comparison, percent, turned
 from heads.config import READERS
@@ -59,11 +59,25 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
                     word(None) if seconds is None else _duration(seconds, "~"),
                 ]
             )
+        prefix = f"{sentence_case(task_name(place.task))}: " if len(asked) > 1 else ""
+        for floor, score in place.scores(place.main_metric).items():
+            if is_floor(floor):
+                rows.append(
+                    [
+                        Entry(sentence_case(f"{prefix}{floor}"), note="no trained head"),
+                        number(score.mean, 3, interval(score.interval)),
+                        *[word(None)] * 3,
+                    ]
+                )
     if not rows:
         return None
     score_name = metrics.pop() if len(metrics) == 1 else "score"
     header = ("", score_name, "metric", item, f"search {SEARCHED:,} texts")
-    caption = f"Score on {rows_of(asked[0].split)}, with its 95% confidence interval"
+    scored = rows_of(asked[0].split)
+    if len(asked) == 1:
+        n = f"{asked[0].estimates[0].n:,}"
+        scored = f"all {n} rows" if asked[0].split == EVERY_ROW else f"{n} {scored} rows"
+    caption = f"Score on {scored}, with its 95% confidence interval"
     if costs:
         busy = ", which was busy: rough figures" if is_busy(costs) else ""
         caption += f"; times on this machine{busy} (~ = extrapolated)"
@@ -91,7 +105,7 @@ def _floor_rows(task: Task, split: str, run: FinishedRun) -> list[list[Entry]]:
                 scores = [place.scores(metric)[floor] for metric in task.metrics]
                 values = [number(score.mean, 3, interval(score.interval)) for score in scores]
                 rest = [*[number(None)] * 5, number(scores[0].n, 0)]
-                rows.append([word(f"{floor} (no head)"), *values, *rest])
+                rows.append([word(floor), *values, *rest])
     return rows
 
 

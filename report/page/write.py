@@ -118,7 +118,9 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "headline": headline,
         "advice": advice,
         "paragraphs": paragraphs,
-        "steps": next_steps(Path(_without_folders(str(run.path))), run.cells, run.config),
+        "steps": next_steps(
+            Path(_without_folders(str(run.path))), run.cells, _without_folders(run.config)
+        ),
         "differences": charts.difference_figure(run),
         "simcse": charts.simcse_figures(groups),
         "simcse_lines": in_lines(groups),
@@ -149,12 +151,15 @@ def _question(run: FinishedRun) -> str:
 
 
 def _without_folders(value: Any) -> Any:
-    """Return a value of JSON in which a path from the root has only its last part: `.../my.tsv`."""
+    """Return a value of JSON in which a path from the root is relative, or only its last part."""
     if isinstance(value, dict):
         return {name: _without_folders(entry) for name, entry in value.items()}
     if isinstance(value, list):
         return [_without_folders(entry) for entry in value]
-    return f".../{Path(value).name}" if isinstance(value, str) and value.startswith("/") else value
+    if not isinstance(value, str) or not Path(value).is_absolute():
+        return value
+    inside = Path(value).is_relative_to(Path.cwd())
+    return str(Path(value).relative_to(Path.cwd())) if inside else Path(value).name
 
 
 def _costs(run: FinishedRun) -> dict[str, Any]:

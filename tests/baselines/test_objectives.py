@@ -30,6 +30,7 @@ from data.overlap import Seen, text_hash
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import TrainingError
+from runtime.progress import progress
 from simcse.config import SimCSEConfig
 from simcse.objectives import contrastive_loss
 from simcse.stage import Backbone, TrainingTexts, tuned_backbone
@@ -268,7 +269,7 @@ def test_what_a_form_trains_besides_the_encoder_is_resumed_too(tiny_checkpoint, 
     stopped = trainer_of(name, load(tiny_checkpoint), config, state_path=path)
     for _ in range(4):
         window = [stopped._train_step()]
-    stopped._check(window, 1.0)
+    stopped._check(window, 1.0, progress("simcse", 1, "step"))
     resumed = load(tiny_checkpoint)
     history = trainer_of(name, resumed, config, state_path=path).run(resume=True)
     assert [r["loss"] for r in history[1:]] == [r["loss"] for r in expected[2:]]

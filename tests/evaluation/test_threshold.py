@@ -6,7 +6,7 @@ import pytest
 from data.examples import DataError, SentencePair
 from data.pairs import read_labelled
 from data.tasks import OWN
-from evaluation.threshold import _best, _share, _split, find_threshold
+from evaluation.threshold import Share, Threshold, _best, _share, _split, find_threshold
 
 
 def pairs_of(labels) -> list[SentencePair]:
@@ -69,6 +69,17 @@ def test_shares_that_are_all_right_or_undefined():
     share = _share(right, right, np.arange(20))
     assert share.value == 1 and share.interval.low == pytest.approx(0.025 ** (1 / 20))
     assert str(_share(~right, ~right, np.arange(20))) == "-"
+
+
+def test_few_pairs_and_a_precision_that_was_missed_are_warned_of():
+    made = Threshold(0.5, Share(0.72, None, 25), Share(1.0, None, 3), 100, 100, wished=0.8)
+    assert made.warnings == [
+        "warning: recall is measured on 3 pair(s); label more",
+        "warning: precision 0.8 was reached where the threshold was chosen, and 0.720 on the "
+        "others; give a higher --precision, or label more",
+    ]
+    assert Threshold(0.5, Share(0.9, None, 25), Share(1.0, None, 30), 9, 9, 0.8).warnings == []
+    assert made.table("best F1").endswith("or label more")
 
 
 ROWS = "the cat\ta cat\t{}\na dog\tthe old dog\t{}\nold cat\tthe dog\t{}\n"

@@ -33,7 +33,8 @@ def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
     printed = capsys.readouterr().out.strip()
     table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
     assert "| pearson" in table and "\nSTS (similarity 0-5): " in verdict
-    assert printed.splitlines()[-1] == f"Report: {toy_grid / 'report.html'} (open in a browser)"
+    assert f"\nReport: {toy_grid / 'report.html'} (open in a browser)\n\nNext:\n" in printed
+    assert f"python -m heads predict {toy_grid} new.txt --cell sst\n" in printed
     # The advice of a headline is a paragraph of its own on the page.
     shown = re.sub(r"</p>\s*<p[^>]*>", " ", page.decode().replace("&#34;", '"'))
     for paragraph in verdict.split("\n\n"):

@@ -9,6 +9,7 @@ import pytest
 import toy_runs
 from conftest import toy_sentences
 
+import heads.temperature
 import heads.train
 import run_multitask
 from data.overlap import text_hash
@@ -19,9 +20,10 @@ from evaluation.intervals import IN_FOLDS, intervals
 from evaluation.metrics import best_threshold, labels_of, task_metrics
 from experiment.settings import Settings
 from heads.__main__ import main as heads_main
-from heads.choice import choose
+from heads.temperature import calibrated
 from report.costs import measure_run
-from report.judging import judge_cells, overlap_calls, read_judged
+from report.floors import overlap_calls
+from report.judging import judge_cells, read_judged
 from report.page.write import write_page
 from report.run_folder import RunFolder
 from runtime.errors import UserError
@@ -155,11 +157,12 @@ def test_word_overlap_and_thresholds_are_of_each_fold(run_in_folds, tmp_path):
 def test_the_threshold_of_a_row_is_that_of_its_fold(tiny_checkpoint, tmp_path, monkeypatch):
     table, chosen = write_table(tmp_path / "my.tsv", "paraphrase"), []
 
-    def noted(*args, **named):
-        chosen.extend(choose(*args, **named))
-        return chosen[-1:]
+    def noted(fitted, choice):
+        fitted, choice = calibrated(fitted, choice)
+        chosen.append(choice)
+        return fitted, choice
 
-    monkeypatch.setattr(heads.choice, "choose", noted)
+    monkeypatch.setattr(heads.temperature, "calibrated", noted)
     toy_runs.compare(settings_of(tiny_checkpoint, table, tmp_path / "run"))
     folder = RunFolder(tmp_path / "run", read_only=True)
     (cell,) = folder.cells()

@@ -2,14 +2,17 @@
 
 import shutil
 
+import pandas as pd
 import pytest
 import toy_runs
 
+import heads
 from data.examples import DataError
 from experiment.opening import find_inputs
 from experiment.plan import plan
-from experiment.settings import parse_options
+from experiment.settings import Settings, check_headers, parse_options
 from minbert.config import CheckpointError
+from runtime.errors import UserError
 
 
 def test_the_cells_returned_are_those_of_results_json(tiny_checkpoint, toy_data, tmp_path, capsys):
@@ -60,3 +63,35 @@ def test_the_plan_names_the_files_where_a_folder_leaves_a_choice(
     toy_runs.compare(settings, lines.append)
     said = "sts: reads sts-train.csv, sts-dev.csv, sts-test-student.csv; there too, and not read: "
     assert said + "sts-test.csv\n" in "\n".join(lines)
+
+
+def test_a_data_frame_is_refused_in_one_line():
+    table = pd.DataFrame({"sentence1": ["a"], "sentence2": ["b"], "label": [1]})
+    for value in (table, [("a text", "another", 1)]):
+        with pytest.raises(UserError, match="write a table to a file first"):
+            Settings(pairs=value)
+
+
+def test_objects_say_what_they_are_and_have_the_usual_names(
+    tiny_checkpoint, toy_data, tmp_path, tiny_encoder
+):
+    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", task="para")
+    toy_runs.compare(settings)
+    head = heads.load(tmp_path / "r", device="cpu")
+    shown = "SentenceEncoder(3 layers of 32, pooling "
+    assert repr(tiny_encoder).startswith(shown)
+    assert repr(head).startswith("SavedHead(para: paraphrase yes/no, bi, SentenceEncoder(")
+    pairs = [("a text", "another"), ("a text", "a text")]
+    shares = head.predict_proba(pairs)
+    assert shares.shape == (2, 2) and shares.sum(axis=1).tolist() == pytest.approx([1, 1])
+    assert (shares.argmax(axis=1) == head.predict(pairs)).all()
+    assert tiny_encoder.get_sentence_embedding_dimension() == tiny_encoder.encode("a").shape[0]
+    tiny_encoder.save_pretrained(tmp_path / "saved")
+    assert (tmp_path / "saved" / "model.safetensors").is_file()
+
+
+def test_a_wrong_column_is_told_before_anything_is_loaded(tmp_path):
+    (tmp_path / "my.tsv").write_text("sentence1\tsentence2\tlabel\na\tb\t1\n")
+    settings = Settings(pairs=str(tmp_path / "my.tsv"), columns=("sentence1", "sentence9", "label"))
+    with pytest.raises(DataError, match="no column 'sentence9'"):
+        check_headers(settings)

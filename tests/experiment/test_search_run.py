@@ -91,8 +91,8 @@ def test_verdict_page_and_table_state_what_was_compared(folder, data):
     assert {"none-cross-full-cls@20", "none-cross-full-cls@50"} in compared
     assert {"none-cross-full-cls@20", "none-cross-frozen-cls@20"} not in compared
     page = (folder / "report.html").read_text()
-    assert "milliseconds per query" in page and "BM25 (no training)" in page
-    assert "cross full cls @50" in page
+    assert "milliseconds per query" in page and ">BM25<" in page
+    assert "cross-encoder, no SimCSE, full, cls, best 50" in page
 
 
 def test_what_is_learned_never_calls_an_answer_wrong(tiny_encoder, data):

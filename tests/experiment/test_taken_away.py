@@ -159,6 +159,7 @@ def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_prog
 
     card = (out / "README.md").read_text()
     cell = next(cell for cell in cells_of(toy_grid) if cell.name == name)
+    assert ("The best epoch was chosen on dev." in card) == (cell.select == "dev")
     metric = TASKS[cell.task].main_metric
     score, around = cell.metrics[metric], cell.interval[metric]
     assert f"{score:.3f}" + (f" [{around['low']:.3f}, " if around else " |") in card

@@ -13,7 +13,7 @@ from conftest import toy_sentences
 
 from data.examples import Triplet
 from data.tasks import TASKS, read_task
-from evaluation.metrics import task_metrics
+from evaluation.metrics import AVERAGE_PRECISION, task_metrics
 from heads.config import HeadConfig
 from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
@@ -74,7 +74,7 @@ def grid(checkpoint: Path, data: Path, folder: Path, *flags: str) -> dict[str, A
     names = ("pretrain", "task", "encoder", "tune", "features", "seed", "split")
     return {
         "-".join(str(cell[name]) for name in names): [
-            *(cell["metrics"][name] for name in sorted(cell["metrics"])),
+            *(cell["metrics"][n] for n in sorted({*cell["metrics"]} - {AVERAGE_PRECISION})),
             cell["overlap"]["sentences"],
             *(cell["overlap"]["metrics_on_rest"].get(n) for n in ("accuracy", "pearson")),
         ]

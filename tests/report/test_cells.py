@@ -20,7 +20,7 @@ from report.table import results_table, summary, verdict_text
 # it by these names.
 COLUMNS = (
     "pretrain,task,encoder,tune,features,backbone,data,seed,train_rows,split,n,accuracy,f1,pearson,spearman,"
-    "cosine_spearman,seconds,sentences_per_second,steps,rate"
+    "average_precision,cosine_spearman,seconds,sentences_per_second,steps,rate"
 )
 
 

@@ -150,7 +150,7 @@ def test_the_answer_comes_first_and_is_that_of_the_terminal(full, document, caps
     *verdict, last = capsys.readouterr().out.splitlines()
     assert last == f"Report: {full / PAGE} (open in a browser)"
     words = " ".join(" ".join(verdict).split())
-    headline, rest = verdict[0], " ".join(" ".join(verdict[2:]).split())
+    headline, rest = (" ".join(part.split()) for part in "\n".join(verdict).split("\n\n", 1))
     assert -1 < document.text.find(headline) < document.text.find(rest)
     assert "the best bi-encoder" in words and "means over 2 seeds" in words
     assert max(map(len, verdict)) <= 100 and "  cosine similarity   0." in "\n".join(verdict)
@@ -259,7 +259,7 @@ def test_other_words_print_the_usage(words, code, capsys):
 @browser.IN_BROWSER[0]
 @browser.IN_BROWSER[1]
 def test_in_a_browser_it_fits_a_phone_filters_pages_and_sorts(full):
-    title = "Bi- or cross-encoder"
+    title = "Bi-encoder or cross-encoder?"
     phone = browser.ask(full / PAGE, "return document.body.innerText.length;", 390, title)
     assert phone["found"] > 1000 and phone["width"] <= phone["window"] == 390
     answer = browser.ask(full / PAGE, USING, 1280, title)

@@ -13,14 +13,13 @@ from evaluation import intervals
 from evaluation.clusters import alone
 from evaluation.metrics import task_metrics
 from evaluation.significance import holm
+from report.floors import OVERLAP, is_floor, overlap_calls
 from report.judging import (
-    OVERLAP,
     Scored,
     System,
     from_json,
     judge,
     judge_cells,
-    overlap_calls,
     read_judged,
     to_json,
 )
@@ -181,7 +180,7 @@ def test_a_runs_cells_are_judged_by_their_files_and_the_table_has_their_interval
     assert {estimate.seeds for estimate in judged.estimates} == {(1, 2)}
     pairs = {(versus.a, versus.b) for versus in judged.comparisons}
     both = "sup-bi-frozen-concat", "sup-cross-frozen-concat"
-    assert pairs == {both, *((system, OVERLAP) for system in both)}
+    assert pairs == {both, *((system, floor) for system in both for floor in (OVERLAP, "cosine"))}
     assert len(judged.scores("cosine_spearman")) == 2
     for own in cells:  # a tuned encoder has cosines of its own for each head
         (folder.predictions_path(own).parent).rename(
@@ -190,10 +189,12 @@ def test_a_runs_cells_are_judged_by_their_files_and_the_table_has_their_interval
     (tuned,) = judge_cells([replace(own, tune="full") for own in cells], splits, folder)
     assert tuned.scores("cosine_spearman") == {} and len(tuned.estimates) == 6
     rows = results_table(cells, [judged]).splitlines()[3:]
-    *systems, overlap = judged.scores("pearson").values()
-    for row, estimate in zip(rows, systems, strict=False):
-        assert f"[{estimate.interval.low:.3f}, {estimate.interval.high:.3f}]" in row
+    *systems, overlap, cosine = judged.scores("pearson").values()
+    for row, estimate in zip(rows, [*systems, overlap, cosine], strict=True):
+        if estimate.interval:
+            assert f"[{estimate.interval.low:.3f}, {estimate.interval.high:.3f}]" in row
     assert overlap.mean is None and "word overlap" in rows[2] and "undefined" in rows[2]
+    assert rows[3].startswith("| cosine ")
     assert "[" not in results_table(cells)
 
 
@@ -233,20 +234,22 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
         cells.append(own)
     (judged,) = judge_cells(cells, {"para": Splits(train, [], pairs)}, folder)
     accuracy = [v for v in judged.comparisons if v.metric == "accuracy"]
-    floor, main = ([v for v in accuracy if (v.b == OVERLAP) == side] for side in (True, False))
-    for family in (floor, main):
-        assert [v.p_holm for v in family] == holm([v.p for v in family]) and len(family) == 3
+    floor, main = ([v for v in accuracy if is_floor(v.b) == side] for side in (True, False))
+    assert {v.b for v in floor} == {OVERLAP, "always no"}
+    for family, size in ((floor, 6), (main, 3)):
+        assert [v.p_holm for v in family] == holm([v.p for v in family]) and len(family) == size
         for v in family:
             assert v.decided == (v.interval.low > 0 or v.interval.high < 0)
     assert not [v for v in judged.comparisons if v.metric == "f1" and v.b == OVERLAP]
     assert OVERLAP not in judged.question.systems
-    *_, row = results_table(cells, [judged]).splitlines()
+    *_, row, always = results_table(cells, [judged]).splitlines()
+    assert always.startswith("| always no ")
     overlap = judged.scores("accuracy")[OVERLAP]
     gold = np.array([pair.label for pair in pairs])
     calls = overlap_calls("para", pairs, train)
     assert overlap.mean == (calls == gold).mean() and f"| {overlap.mean:.3f} " in row
     assert row.startswith("| word overlap |")
-    assert "word overlap, which needs no training" not in " ".join(verdict_of([judged]).paragraphs)
+    assert "than word overlap" not in " ".join(verdict_of([judged]).paragraphs)
 
 
 def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):

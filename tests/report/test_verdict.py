@@ -2,6 +2,7 @@
 
 import pytest
 
+from report.floors import is_floor
 from report.judging import from_json
 from report.verdict import CHEAPER, CONSTANT, verdict_of
 
@@ -29,7 +30,7 @@ def place(best, estimates, comparisons=(), task="sts", split="test", **question)
     """Return the content of comparisons.json on one task and split."""
     where = {"task": task, "split": split}
     main = {"metric": METRICS[task]}
-    names = dict.fromkeys(entry["system"] for entry in estimates if entry["system"] != OVERLAP)
+    names = dict.fromkeys(entry["system"] for entry in estimates if not is_floor(entry["system"]))
     keys = ("pretrain", "encoder", "tune")
     systems = {name: dict(zip(keys, name.split("-"), strict=True)) for name in names}
     asked = {"systems": systems, "best": best, "chosen_on": "", "changes": [], **question}
@@ -56,14 +57,20 @@ ALL = [*BOTH, scored(LATE, 0.8)]
 AHEAD = versus(BI, CROSS, 0.05, (0.04, 0.06), 0.0001)
 EVEN = versus(BI, CROSS, 0.001, (-0.008, 0.01), 0.7, findable=0.013)
 WHY = "It encodes each text once and compares two vectors."
-USE_BI = f"no other is significantly better, and it is {CHEAPER}. {WHY}"
-UNDECIDED = (
-    "No significant difference between the bi-encoder and the cross-encoder. Use the bi-encoder: "
-    f"{USE_BI}"
+USE_BI = f"the cross-encoder did not score significantly higher, and it is {CHEAPER}. {WHY}"
+UNDECIDED = f"Undecided between the bi-encoder and the cross-encoder. Use the bi-encoder: {USE_BI}"
+SAME = "The bi-encoder and the cross-encoder are equivalent, within ±0.02"
+EQUAL = f"{SAME}. Use the bi-encoder: {USE_BI}"
+BETTER = (
+    "The bi-encoder is significantly better than the cross-encoder. Use the bi-encoder, which is "
+    f"also {CHEAPER}. {WHY}"
 )
-BETTER = "The bi-encoder is significantly better on STS."
 BEST = "the best bi-encoder and the best cross-encoder"
-REACH = "This test set can detect a difference of 0.013 with 80% power."
+REACH = (
+    "With 4,000 pairs, differences below about 0.013 will often be missed: read this as unknown, "
+    "not as equal."
+)
+WORTH = "if reading every pair with it is worth its time."
 
 
 @pytest.mark.parametrize(
@@ -77,19 +84,25 @@ REACH = "This test set can detect a difference of 0.013 with 80% power."
         ),
         (
             [versus(CROSS, BI, 0.05, None, 0.04)],
-            "The cross-encoder is significantly better on STS.",
+            "The cross-encoder is significantly better than the bi-encoder. Use the cross-encoder, "
+            f"{WORTH}",
             "the best cross-encoder beats the best bi-encoder by 0.050 Pearson (p = 0.040).",
         ),
         (
             [EVEN],
-            UNDECIDED,
-            f"{BEST} differ by +0.001 Pearson (95% CI [-0.008, 0.010]; not significant, "
-            f"p = 0.700). {REACH}",
+            EQUAL,
+            f"{BEST} differ by +0.001 Pearson (95% CI [-0.008, 0.010]; equivalent within ±0.02, "
+            "p = 0.700).",
+        ),
+        (
+            [versus(BI, CROSS, -0.01, (-0.03, 0.01), 0.7, findable=0.013)],
+            f"{UNDECIDED} {REACH} To find one of 0.010 takes about 6,800 pairs.",
+            f"{BEST} differ by -0.010 Pearson (95% CI [-0.030, 0.010]; undecided, p = 0.700).",
         ),
         (
             [versus(CROSS, BI, 0.0001, None, 1.0)],  # all resamples alike
             UNDECIDED,
-            f"{BEST} differ by +0.000 Pearson (not significant, p = 1.000).",
+            f"{BEST} differ by +0.000 Pearson (undecided, p = 1.000).",
         ),
         (
             [versus(BI, CROSS, None, None, None)],
@@ -107,7 +120,7 @@ REACH = "This test set can detect a difference of 0.013 with 80% power."
 def test_two_readers_are_compared_in_a_sentence(compared, headline, words):
     answer, (paragraph, _) = verdict(place(TWO, BOTH, compared))
     assert answer == headline
-    assert paragraph == f"STS (similarity 0-5): {words} Both use no SimCSE."
+    assert paragraph == f"STS (similarity 0-5): {words} Neither uses SimCSE."
 
 
 def test_three_readers_are_compared_two_by_two():
@@ -120,21 +133,25 @@ def test_three_readers_are_compared_two_by_two():
         place(THREE, ALL, compared), place({}, ALL, compared, split="dev")
     )
     assert answer == (
-        "The late-interaction encoder is significantly better than the bi-encoder on STS. Use the "
-        "late-interaction encoder on STS: no other is significantly better, and it is "
-        "cheaper when texts occur in several pairs. It "
+        "The late-interaction encoder is significantly better than the bi-encoder. Use the "
+        "late-interaction encoder: the bi-encoder and the cross-encoder did not score "
+        f"significantly higher, and it is {CHEAPER}. It "
         "encodes each text once, but a cross-encoder reads every pair."
     )
     assert paragraph == (
         "STS (similarity 0-5): the best late-interaction encoder beats the best bi-encoder by "
         f"0.016 Pearson (95% CI [0.007, 0.024], p = 0.003). T{BEST[1:]} differ by +0.006 Pearson "
-        "(95% CI [-0.014, 0.026]; not significant, p = 0.500). The best late-interaction encoder "
-        "and the best cross-encoder differ by +0.022 Pearson (97.5% CI [-0.002, 0.046]; not "
-        f"significant, p = 0.080). {REACH} All use no SimCSE."
+        "(95% CI [-0.014, 0.026]; undecided, p = 0.500). The best late-interaction encoder "
+        "and the best cross-encoder differ by +0.022 Pearson (97.5% CI [-0.002, 0.046]; "
+        "undecided, p = 0.080). None uses SimCSE."
     )
     compared[2] |= {"p_holm": 0.04}
     answer, _ = verdict(place(THREE, ALL, compared))
-    assert answer == "The late-interaction encoder is significantly better on STS."
+    assert answer == (
+        "The late-interaction encoder is significantly better than the bi-encoder and the "
+        f"cross-encoder. Use the late-interaction encoder, which is also {CHEAPER}. It encodes "
+        "each text once, but a cross-encoder reads every pair."
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,41 +229,51 @@ BEATEN = [
     versus(BI, LATE, -0.05, (-0.06, -0.04), 0.001),
     versus(BI, CROSS, -0.05, (-0.06, -0.04), 0.001),
 ]
-CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detection."
+CROSS_ON_PARA = (
+    "The cross-encoder is significantly better than the bi-encoder on paraphrase detection."
+)
+USE_CROSS = f"Use the cross-encoder on paraphrase detection, {WORTH}"
 
 
 @pytest.mark.parametrize(
     ("places", "headline"),
     [
-        ([place(TWO, BOTH, [AHEAD]), PARA_AHEAD], f"{BETTER} {CROSS_ON_PARA}"),
+        (
+            [place(TWO, BOTH, [AHEAD]), PARA_AHEAD],
+            "The bi-encoder is significantly better than the cross-encoder on STS. "
+            f"{CROSS_ON_PARA} Use the bi-encoder on STS, which is also {CHEAPER}. {WHY} "
+            f"{USE_CROSS}",
+        ),
         (
             [place(TWO, BOTH, [EVEN]), PARA_AHEAD],
-            f"{CROSS_ON_PARA} No significant difference on STS. Use the bi-encoder on STS: "
-            f"{USE_BI}",
+            f"{SAME} on STS. {CROSS_ON_PARA} Use the bi-encoder on STS: {USE_BI} {USE_CROSS}",
         ),
-        ([place(TWO, BOTH, [EVEN]), place({"bi": BI}, [scored(BI, 0.5)], task="sst")], UNDECIDED),
+        (
+            [place(TWO, BOTH, [EVEN]), place({"bi": BI}, [scored(BI, 0.5)], task="sst")],
+            f"{SAME} on STS. Use the bi-encoder: {USE_BI}",
+        ),
         (
             [THREE_EVEN, place(THREE, ALL, task="para")],
-            "The bi-encoder is significantly better than the cross-encoder on STS. No significant "
-            "difference on paraphrase detection. Use the bi-encoder on STS and paraphrase "
-            f"detection: {USE_BI}",
+            "The bi-encoder is significantly better than the cross-encoder on STS. Undecided "
+            "between the bi-encoder, the late-interaction encoder and the cross-encoder on "
+            "paraphrase detection. Use the bi-encoder on STS and paraphrase detection: the "
+            "late-interaction encoder and the cross-encoder did not score significantly higher, "
+            f"and it is {CHEAPER}. {WHY}",
         ),
         (
             [place(THREE, ALL, BEATEN), place(TWO, BOTH, [EVEN], task="para")],
             "The late-interaction encoder is significantly better than the bi-encoder on STS. The "
-            "cross-encoder is significantly better than the bi-encoder on STS. No significant "
-            "difference on paraphrase detection. Use the late-interaction encoder on STS: no other "
-            "is significantly better, and it is cheaper when texts occur in several pairs. It "
-            "encodes each text once, but a cross-encoder reads every pair. Use the bi-encoder on "
-            "paraphrase detection: "
-            f"{USE_BI}",
+            f"cross-encoder is significantly better than the bi-encoder on STS. {SAME} on "
+            "paraphrase detection. Use the late-interaction encoder on STS: the bi-encoder and the "
+            f"cross-encoder did not score significantly higher, and it is {CHEAPER}. It encodes "
+            "each text once, but a cross-encoder reads every pair. Use the bi-encoder on "
+            f"paraphrase detection: {USE_BI}",
         ),
         (
             [place({"late": LATE, "cross": CROSS}, ALL)],
-            "No significant difference between the late-interaction encoder and the cross-encoder. "
-            "Use the late-interaction encoder: no other is significantly better, and it is "
-            "cheaper when texts occur in several pairs. It encodes each text once, but a "
-            "cross-encoder reads every pair.",
+            "Undecided between the late-interaction encoder and the cross-encoder. Use the "
+            "late-interaction encoder: the cross-encoder did not score significantly higher, and "
+            f"it is {CHEAPER}. It encodes each text once, but a cross-encoder reads every pair.",
         ),
         ([], ""),
     ],
@@ -283,30 +310,51 @@ def test_what_simcse_changed_is_in_aligned_lines():
 
 FLOOR = [scored(OVERLAP, 0.69)]
 ABOVE = versus(BI, OVERLAP, 0.06, (0.05, 0.07), 0.001)
+MORE = "label more, or compare another encoder."
 
 
 @pytest.mark.parametrize(
-    ("compared", "words"),
+    ("compared", "headline", "words"),
     [
-        ([ABOVE, ABOVE | {"a": CROSS}], ""),
+        ([ABOVE, ABOVE | {"a": CROSS}], "", ""),
         (
             [ABOVE, versus(CROSS, OVERLAP, 0.01, (-0.01, 0.03), 0.2)],
-            " The cross-encoder is not significantly better than word overlap, which needs no "
-            "training (0.690 Pearson).",
+            "",
+            " The cross-encoder is not significantly better than word overlap (0.690 Pearson).",
         ),
         (
-            [versus(BI, OVERLAP, -0.1, (-0.12, -0.08), 0.001)],
-            " The bi-encoder and the cross-encoder are not significantly better than word overlap, "
-            "which needs no training (0.690 Pearson).",
+            [versus(name, OVERLAP, -0.1, (-0.12, -0.08), 0.001) for name in (BI, CROSS)],
+            f"Neither encoder is significantly better than word overlap (0.690): {MORE} ",
+            "",
         ),
     ],
 )
-def test_readers_that_words_alone_may_replace_are_named(compared, words):
-    _, (paragraph, _) = verdict(place(TWO, [*BOTH, *FLOOR], [AHEAD, *compared]))
-    assert paragraph.endswith(f" Both use no SimCSE.{words}")
-    _, (paragraph, _) = verdict(place({"bi": BI}, [BOTH[0], *FLOOR], compared))
-    only = words.replace(" The cross-encoder is", "").replace("and the cross-encoder are", "is")
-    assert paragraph.endswith("0.900])." + (only if "The bi" in words else ""))
+def test_the_headline_says_first_whether_anything_beats_what_needs_no_head(
+    compared, headline, words
+):
+    answer, (paragraph, _) = verdict(place(TWO, [*BOTH, *FLOOR], [AHEAD, *compared]))
+    assert answer.startswith(f"{headline}The bi-encoder is significantly better than the cross")
+    assert paragraph.endswith(f" Neither uses SimCSE.{words}")
+    assert ("Use the" in answer) == (not headline)
+
+
+@pytest.mark.parametrize(
+    ("floor", "words"),
+    [
+        ("always no", "always answering no (0.690): "),
+        ("cosine threshold", "a threshold on the cosine (0.690): use the cosine, "),
+        ("cosine (sup)", "the cosine (sup) (0.690): use the cosine, "),
+    ],
+)
+def test_one_reader_is_compared_with_what_needs_no_head(floor, words):
+    floors = [scored(floor, 0.69), scored(OVERLAP, 0.5)]
+    even = versus(BI, floor, 0.06, (-0.05, 0.07), 0.1)
+    above = versus(BI, OVERLAP, 0.25, (0.2, 0.3), 0.001)
+    answer, _ = verdict(place({"bi": BI}, [BOTH[0], *floors], [even, above]))
+    assert answer == f"The bi-encoder is not significantly better than {words}{MORE}"
+    answer, _ = verdict(place({"bi": BI}, [BOTH[0], *floors], [even | {"p": 0.001}, above]))
+    said = words.partition(": ")[0]
+    assert answer == f"The bi-encoder scores 0.750 Pearson, significantly better than {said}."
 
 
 def test_late_interaction_without_a_head_stands_next_to_the_cosine():
@@ -324,7 +372,7 @@ def test_late_interaction_without_a_head_stands_next_to_the_cosine():
     assert (
         "Without a head (no SimCSE): MaxSim beats cosine similarity by 0.032 Spearman (95% CI "
         "[0.024, 0.040], p = 0.001). Without a head (supervised SimCSE): MaxSim and cosine "
-        "similarity differ by +0.010 Spearman (95% CI [-0.010, 0.030]; not significant, p = 0.300)."
+        "similarity differ by +0.010 Spearman (95% CI [-0.010, 0.030]; undecided, p = 0.300)."
     ) in paragraph
     assert effect == (
         "Effect of supervised SimCSE on STS:\n"

@@ -11,6 +11,7 @@ from runtime.commands import SPINS, exit_code, run_command
 from runtime.errors import UserError
 from runtime.progress import progress
 from runtime.torchrun import VARIABLES
+from runtime.version import VERSION
 
 
 def ends(error) -> int:
@@ -105,6 +106,25 @@ def test_a_stray_rank_is_not_torchruns(monkeypatch, capsys):
     assert progress("bar", 3, "row", show=True).disable
     assert ends(UserError("no")) == 2
     assert capsys.readouterr().err.endswith("process 1 stopped: no\n")
+
+
+def test_every_program_tells_its_version():
+    for program in (["run_multitask.py"], ["-m", "heads"], ["-m", "evaluation"]):
+        told = subprocess.run(
+            [sys.executable, *program, "--version"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert (told.returncode, told.stdout) == (0, f"{VERSION}\n")
+
+
+def test_a_library_that_is_missing_is_one_line(capsys):
+    def work() -> None:
+        import not_installed_at_all  # noqa: F401
+
+    assert exit_code(work) == 2
+    assert capsys.readouterr().err == (
+        "error: not_installed_at_all is not installed: activate the environment, or pip install "
+        "-r requirements.txt\n"
+    )
 
 
 def test_a_bug_is_not_hidden():

@@ -73,7 +73,7 @@ function makeSortable(table, restart) {
   });
 }
 
-for (const table of document.querySelectorAll("table")) {
+for (const table of document.querySelectorAll("section:not(#answer) table")) {
   const rows = rowsOf(table).length;
   if (rows < 3) continue;
   let restart = () => {};
