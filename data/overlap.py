@@ -73,9 +73,12 @@ class Seen:
     """The texts and pairs that a run used for training or selection.
 
     Each `add_` call merges into a sorted array: pass whole files, not single sentences.
+
+    `known` is false for an encoder of which no training text is known.
     """
 
     def __init__(self) -> None:
+        self.known = True
         self.texts = np.empty(0, np.uint64)  # sorted, distinct
         self.pairs = np.empty(0, np.uint64)
         self.digests = np.empty(0, np.uint64)  # of texts that are only known by their digests

@@ -639,7 +639,7 @@ def _in_words(files: Sequence[RowsOfFile], splits: Splits, task: Task) -> str:
     examples = [e for part in (splits.train, splits.dev, splits.test) for e in part]
     counts = Counter(example.label for example in examples if example.label is not None)
     if task.label_kind == "score":
-        labels = f"from {task.lowest:g} to {task.largest:g}"
+        labels = f"from {min(counts):g} to {max(counts):g}"
     elif task.label_kind == "binary":
         no, yes = task.words
         said = [

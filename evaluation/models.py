@@ -284,4 +284,5 @@ def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
         note_file(path, seen)
     if not name.startswith(RANDOM):
         note_stages(find_checkpoint(name), seen)
+        seen.known = bool(len(seen.texts) + len(seen.digests))
     return seen

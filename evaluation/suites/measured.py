@@ -136,8 +136,8 @@ def results_of(
                 metric=metric,
                 value=value,
                 n=n,
-                seen=float(of_part.mean()),
-                unseen=unseen.get((part, metric), (None, 0))[0],
+                seen=float(of_part.mean()) if model.seen.known else None,
+                unseen=unseen.get((part, metric), (None, 0))[0] if model.seen.known else None,
                 low=interval.low if interval else None,
                 high=interval.high if interval else None,
             )

@@ -31,7 +31,8 @@ class Result:
         metric: the name of the metric.
         value: None where it is undefined (the correlation of a constant).
         n: rows it was measured on.
-        seen: the share of these rows with a sentence from the model's training or selection data.
+        seen: the share of these rows with a sentence from the model's training or selection data,
+            None where these are unknown; so is `unseen` then.
         unseen: the value on the other rows; None if there are none, or it is undefined.
         low, high: the 95% interval of the value over rows, or over sets for an average or a rank;
             None for metrics without an interval.
@@ -44,7 +45,7 @@ class Result:
     metric: str
     value: float | None
     n: int
-    seen: float = 0.0
+    seen: float | None = 0.0
     unseen: float | None = None
     low: float | None = None
     high: float | None = None
@@ -52,7 +53,7 @@ class Result:
     @property
     def overlaps(self) -> bool:
         """Return whether enough rows overlap to also show the score on the others."""
-        return self.value is not None and self.seen >= 0.005
+        return self.value is not None and (self.seen or 0.0) >= 0.005
 
     def row(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in COLUMNS}
@@ -172,7 +173,9 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
             metric=shown.metric,
             value=float(values[k].mean()),
             n=rows,
-            seen=sum(result.seen * result.n for result in by_set) / rows,
+            seen=None
+            if any(result.seen is None for result in by_set)
+            else sum((result.seen or 0.0) * result.n for result in by_set) / rows,
             unseen=sum(unseen) / sets if len(unseen) == sets else None,
         )
         yield replace(mean, low=ends[k, 0], high=ends[k, 1])

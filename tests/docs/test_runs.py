@@ -138,10 +138,10 @@ def test_a_script_goes_on_where_it_stopped(run, tmp_path):
     done, calls = run("readme.sh", CODE="130")
     assert done.returncode == 130 and len(calls) == 1
     results = tmp_path / "runs" / "results"
-    for name in ("first-run", "bundled-mini", "bundled-mini-sts", "bundled-cls"):
+    for name in ("first-run", "own-pairs", "bundled-mini", "bundled-mini-sts", "bundled-cls"):
         (results / f"{name}.csv").touch()
     done, calls = run("readme.sh")
-    assert done.stdout.count("there: ") == 4
+    assert done.stdout.count("there: ") == 5
     assert [words[-1] for words, _ in calls] == ["--resume", f"{tmp_path}/runs/bundled-tuned"]
 
 
