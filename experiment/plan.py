@@ -213,16 +213,18 @@ def choice_in_words(inputs: Inputs) -> list[str]:
         for head in training.heads:
             cell, splits = head.cell, inputs.splits[head.cell.task]
             where = f"          {cell.task}{cell.few}"
-            then = "then all rows train"
+            rows = len(splits.train) if cell.train_rows == "all" else int(cell.train_rows)
+            everything = f"all {rows:,}"
             if splits.folds:  # they differ little
                 where, splits = f"{where}, in each fold", splits.folds[0]
-                then = "then all rows of the other folds train"
+                everything = f"all {len(splits.train):,} rows of the other folds"
             if parts := parts_to_try(head, splits, named):
                 chosen_by = sum(len(held_out) for _, held_out in parts)
-                how = f"{len(parts[0][0]):,} rows{'' if cell.tune == 'frozen' else ' (tuned)'}"
-                trials = "a trial" if len(parts) == 1 else f"{len(parts)} trials"
-                by = f"{chosen_by:,} others choose"
-                sizes[f"{where}: {trials} on {how}, {by}; {then}"] = None
+                how = "" if cell.tune == "frozen" else " (fine-tuned)"
+                trials = "a trial training" if len(parts) == 1 else f"{len(parts)} trial trainings"
+                on = f"on {len(parts[0][0]):,} rows{how}, scored on held-out rows"
+                line = f"{where}: {trials} {on} ({chosen_by:,} in all); the final head trains on "
+                sizes[f"{line}{everything}"] = None
                 rates = head.rates or rates
             elif head.tries:
                 few = "too few rows share no text with the others; the last epoch is kept"

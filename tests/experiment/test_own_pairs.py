@@ -191,7 +191,9 @@ def test_a_threshold_is_not_measured_on_rows_that_the_head_learnt_from(
 
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "".join(
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/start.md")
+)
 
 
 def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
