@@ -1,6 +1,6 @@
 """The cells of a training: their data, everything that determines their numbers, their scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
 from typing import Any
@@ -16,7 +16,7 @@ from data.selection import (
     of_all_rows,
     parts_of,
 )
-from data.tasks import EVERY_ROW, TASKS, Splits
+from data.tasks import EVERY_ROW, TASKS, Splits, Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS
 from evaluation.metrics import (
@@ -28,7 +28,14 @@ from evaluation.metrics import (
     spearman,
     task_metrics,
 )
-from evaluation.scoring import Chooser, at_threshold, calibration, in_both_orders, score_split
+from evaluation.scoring import (
+    ABOVE_ALL,
+    Chooser,
+    at_threshold,
+    calibration,
+    in_both_orders,
+    score_split,
+)
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
 from heads.choice import Chosen
@@ -231,8 +238,6 @@ def scored(
     opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
 ) -> list[Cell]:
     """Return a cell per labelled split of a trained head; write its predictions and soft scores."""
-    from sklearn.metrics import average_precision_score  # takes half a second to load
-
     head, fitted, features = result.cell, result.fitted, result.head_task.features
     task, splits = TASKS[head.task], opened.inputs.splits[head.task]
     train = train_examples(head, splits.train)
@@ -263,10 +268,9 @@ def scored(
         scores = score_split(head.task, examples, predictions, seen, wider)
         soft = fitted.soft[split]
         behind = {"soft": soft} | without_head(result, splits, split)
-        if "cosines" in behind:
-            scores["metrics"][COSINE] = spearman(behind["cosines"], labels)
-        if task.label_kind == "binary":
-            scores["metrics"][AVERAGE_PRECISION] = float(average_precision_score(labels, soft))
+        scores["metrics"] |= soft_metrics(task, behind, labels)
+        if "cosine_calls" in behind:
+            scores["threshold"] = {"cosine": cosine_threshold(result)}
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
         # Results that need probabilities instead of predictions.
@@ -275,7 +279,7 @@ def scored(
         # Chosen on the trials' predictions of held-out rows.
         if held_out:
             chosen_by = soft_of_held_out, labels_of(held_out)
-            scores["threshold"] = at_threshold(
+            scores["threshold"] = scores.get("threshold", {}) | at_threshold(
                 head.task,
                 soft,
                 labels,
@@ -307,6 +311,17 @@ def scored(
     return cells
 
 
+def soft_metrics(
+    task: Task, behind: Mapping[str, np.ndarray], labels: np.ndarray
+) -> dict[str, float | None]:
+    """Return the metrics of what is behind N predictions: cosines, or probabilities of yes."""
+    from sklearn.metrics import average_precision_score  # takes half a second to load
+
+    if task.label_kind == "binary":
+        return {AVERAGE_PRECISION: float(average_precision_score(labels, behind["soft"]))}
+    return {COSINE: spearman(behind["cosines"], labels)} if "cosines" in behind else {}
+
+
 def without_head(result: FittedCell, splits: Splits, split: str) -> dict[str, np.ndarray]:
     """Return what the encoder's similarity of pairs, the cosine or MaxSim, gives without a head.
 
@@ -324,11 +339,16 @@ def without_head(result: FittedCell, splits: Splits, split: str) -> dict[str, np
     calls = np.empty(len(cosines))
     rows_of = [rows for rows, _ in rows_of_folds(result, splits)] or [np.full(len(calls), True)]
     for rows, one in zip(rows_of, result.folds or [result], strict=True):
-        assert one.head_task.inputs is not None, "the encoder is frozen"
-        train = _cosines(one, one.head_task.inputs["train"])
-        threshold = best_threshold(train, labels_of(one.head_task.splits.train), "accuracy")
-        calls[rows] = cosines[rows] >= threshold
+        calls[rows] = cosines[rows] >= cosine_threshold(one)
     return {"cosine_calls": calls}
+
+
+def cosine_threshold(result: FittedCell) -> float:
+    """Return the cosine from which a pair is called positive, with the best accuracy on train."""
+    assert result.head_task.inputs is not None, "the encoder is frozen"
+    cosines = _cosines(result, result.head_task.inputs["train"])
+    best = best_threshold(cosines, labels_of(result.head_task.splits.train), "accuracy")
+    return float(np.clip(best, -1.0, ABOVE_ALL))
 
 
 def _cosines(result: FittedCell, inputs: HeadInputs) -> np.ndarray:

@@ -16,6 +16,7 @@ from data.tasks import Task
 from heads.heads import reads_cls
 from heads.published import to_classifier
 from heads.saved import FinishedCell, SavedHead
+from heads.temperature import FEWEST
 from minbert.checkpoint import whole_checkpoint
 from minbert.classifier import write_classifier
 from minbert.encoder import SentenceEncoder
@@ -95,7 +96,7 @@ def how_chosen(scores: Mapping[str, Any], task: Task) -> str:
             words = [f"The number of epochs, {choice['epochs']}, was {by}"]
         if len(choice["tried"]) > 1:
             words.append(f"The encoder's learning rate, {choice['rate']:g}, was {by}")
-        if task.label_kind in ("binary", "classes"):
+        if task.label_kind in ("binary", "classes") and choice["chosen_by"] >= FEWEST:
             words.append("These rows calibrated the probabilities, too.")
     return " ".join(words)
 

@@ -47,6 +47,9 @@ def next_steps(path: Path, cells: Sequence[Cell], config: dict[str, Any]) -> lis
     ]
     if exported:
         command = f"python -m heads export {run} --out my-encoder{cell}"
+        from_on = [one.threshold["cosine"] for one in cells if "cosine" in one.threshold]
+        if from_on:
+            command += f"   # without a head: yes from cosine {from_on[0]:.3f} on"
         steps.append(Step("use it elsewhere", command))
     else:
         command = f"python -m heads export {run} --onnx my-head.onnx{cell}"

@@ -218,7 +218,8 @@ def whole_file(path: Path) -> Iterator[Path]:
                 error.filename = str(path)
             raise
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # the error above tells why it could not be written
+                temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -146,6 +146,40 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     return filled(Table(caption, header, rows))
 
 
+SURE = (0.5, 0.6, 0.7, 0.8, 0.9)  # the lower ends of ranges of confidence
+
+
+def reliability_tables(run: FinishedRun) -> list[Table]:
+    """Return for each task with classes how often each system is right when it is so sure."""
+    tables = []
+    for task in run.tasks:
+        systems = [s for s in by_system(run.shown) if s[0].task == task.name and s[0].calibration]
+        columns = []
+        for seeds in systems:
+            bins = [one for cell in seeds for one in cell.calibration["bins"]]
+            # Bins of 15 equal widths: each belongs to the range of its mean.
+            places = np.searchsorted(SURE, [one["confidence"] for one in bins], side="right") - 1
+            columns.append(
+                [
+                    [one for one, at in zip(bins, places, strict=True) if max(at, 0) == k]
+                    for k in range(len(SURE))
+                ]
+            )
+        rows = []
+        for k, low in enumerate(SURE):
+            row = [word(f"{low:.1f} to {low + 0.1:.1f}" if k else "up to 0.6")]
+            for column in columns:
+                n = sum(one["n"] for one in column[k])
+                right = sum(one["n"] * one["accuracy"] for one in column[k]) / n if n else None
+                row.append(number(right, 3, f"{n:,} examples" if n else ""))
+            rows.append(row)
+        if columns:
+            header = ("probability of the answer", *(run.label(seeds[0]) for seeds in systems))
+            about = f"{sentence_case(task_name(task.name))}: how often an answer is right"
+            tables.append(Table(about, header, rows))
+    return tables
+
+
 def comparison_table(run: FinishedRun) -> Table:
     """Return every two systems of a task, compared in the main metric and without a head."""
     rows = []

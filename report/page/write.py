@@ -128,6 +128,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "is_search": run.cells[0].task == "search",
         "learning": curves.learning_figures(run),
         "scores": sections.score_tables(run),
+        "reliability": sections.reliability_tables(run),
         "comparisons": sections.comparison_table(run),
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,

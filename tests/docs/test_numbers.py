@@ -92,7 +92,7 @@ def test_a_page_is_filled_and_checked(tmp_path, monkeypatch, capsys):
     text = page.read_text()
     assert "| mini | frozen | bi | 0.649 ± 0.004 | 0." in text and text.count("| 0.771 |") == 1
     assert "| mini-sts | full | cross | -   | -   | - |" in text  # the files have no such cells
-    assert "No difference." not in text and "No significant difference" in text
+    assert "No difference." not in text and "are equivalent, within" in text
     assert text.endswith("\n\nText of 0.123.\n")
     monkeypatch.setattr("sys.argv", ["fill", "--check"])
     assert fill.main() == 0 and capsys.readouterr().out == ""

@@ -170,6 +170,9 @@ def test_scores_stand_beside_those_on_what_was_not_trained_on(sets, tmp_path, ti
     rest = [p for p in pairs if not hidden & {p.text_a, p.text_b}]
     assert found.seen == pytest.approx(1 - len(rest) / len(pairs))
     assert found.unseen == pytest.approx(spearman_of(tiny_checkpoint, rest), abs=1e-6)
+    # Without --trained-on nothing is known of this checkpoint, so nothing is said.
+    asked = options(sets, tmp_path, str(tiny_checkpoint), suite=("sts",))
+    assert {(r.seen, r.unseen) for r in evaluate(asked, quiet)} == {(None, None)}
 
 
 def test_trained_baselines_are_tuned_once_and_know_their_texts(

@@ -2,14 +2,16 @@
 
 import json
 
+import numpy as np
 import pytest
 import toy_runs
 from conftest import toy_sentences
 
 from data.selection import parts_of
 from data.tasks import read_task
-from evaluation.metrics import AVERAGE_PRECISION
+from evaluation.metrics import AVERAGE_PRECISION, best_threshold, labels_of
 from heads import train as training
+from minbert.encoder import SentenceEncoder
 from report.floors import is_floor
 
 PAIRS = {"task": ("para", "sts"), "encoder": ("bi", "cross")}
@@ -93,3 +95,27 @@ def test_every_cell_has_intervals_and_every_two_a_test(cells):
             cell = scored["sts", reader]
             assert estimate["mean"] == pytest.approx(cell.metrics["pearson"])
             assert estimate["n"] == cell.n
+
+
+def test_the_row_of_the_cosine_is_its_threshold_on_train_applied_to_the_scored_rows(cells, data):
+    scored, folder, _ = cells
+    encoder = SentenceEncoder.from_pretrained(folder / "backbones" / "none", device="cpu")
+    splits = read_task(data, "para")
+
+    def cosines(pairs) -> np.ndarray:
+        first, second = zip(*(pair.texts for pair in pairs), strict=True)
+        return encoder.similarity_pairwise(encoder.encode(first), encoder.encode(second)).numpy()
+
+    threshold = best_threshold(cosines(splits.train), labels_of(splits.train), "accuracy")
+    cell = scored["para", "bi"]
+    assert cell.threshold["cosine"] == pytest.approx(threshold, abs=1e-4)
+    wanted = ((cosines(splits.dev) >= threshold) == labels_of(splits.dev)).mean()
+    content = json.loads((folder / "comparisons.json").read_text())
+    (row,) = (
+        e
+        for e in content["estimates"]
+        if e["system"] == "cosine threshold"
+        and (e["split"], e["metric"]) == (cell.split, "accuracy")
+    )
+    assert row["mean"] == pytest.approx(wanted, abs=0.02)
+    assert 0 < cell.metrics[AVERAGE_PRECISION] <= 1

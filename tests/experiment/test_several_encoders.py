@@ -129,6 +129,7 @@ def test_short_names_are_last_parts_unless_two_are_alike():
 
     assert models("mini") == {"": "mini"}
     assert models("mini", "a/b") == {"mini": "mini", "b": "a/b"}
+    assert models("mini", "/x/minilm/model") == {"mini": "mini", "minilm": "/x/minilm/model"}
     assert models("a/b", "/c/b") == {"a-b": "a/b", "c-b": "/c/b"}
     with pytest.raises(UserError, match="--backbone mini mini: the same encoder twice"):
         models("mini", "mini")
@@ -137,7 +138,14 @@ def test_short_names_are_last_parts_unless_two_are_alike():
     assert Settings(backbone=("mini", "a/b")).to_json()["backbone"] == ("mini", "a/b")
 
 
-@pytest.mark.parametrize(("name", "meant"), [("mini-st", "mini-sts"), ("my-encodr", "my-encoder")])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("mini-st", "mini-sts"),
+        ("my-encodr", "my-encoder"),
+        ("bert-base-uncasd", "bert-base-uncased"),
+    ],
+)
 def test_a_misspelt_name_gets_the_nearest(name, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-encoder").mkdir()

@@ -16,8 +16,12 @@ BY = "chosen on 288 held-out training rows."
         (
             {"select": "train", "choice": CHOICE | {"tried": [{}, {}]}},
             "para",
-            f"The number of epochs, 3, was {BY} The encoder's learning rate, 0.00015, was {BY} "
-            "These rows calibrated the probabilities, too.",
+            f"The number of epochs, 3, was {BY} The encoder's learning rate, 0.00015, was {BY}",
+        ),
+        (
+            {"select": "dev", "choice": CHOICE | {"chosen_by": 500}},
+            "para",
+            "The best epoch was chosen on dev. These rows calibrated the probabilities, too.",
         ),
         ({"select": "train", "choice": {}}, "sts", "Nothing was chosen: all epochs were trained."),
         ({"select": "last"}, "sts", "Nothing was chosen: all epochs were trained."),

@@ -1,5 +1,7 @@
 """One temperature per head: the best of a fine grid, the same predictions, less confidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -16,8 +18,8 @@ DRAW = np.random.default_rng(0)
 
 
 def too_sure(classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities whose logits are three times too large, and labels, of 400 rows."""
-    logits = DRAW.normal(0, 1.5, (400, classes))
+    """Return probabilities whose logits are three times too large, and labels, of 500 rows."""
+    logits = DRAW.normal(0, 1.5, (500, classes))
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     labels = np.array([DRAW.choice(classes, p=share) for share in shares])
     sure = np.exp(3 * logits) / np.exp(3 * logits).sum(axis=1, keepdims=True)
@@ -65,3 +67,5 @@ def test_no_prediction_changes_and_the_saved_layer_is_calibrated(task):
     assert (predicted(head, after.logits["test"]) == fitted.predictions["test"]).all()
     assert np.allclose(after.soft["test"], soft_of(head, after.logits["test"]))
     assert temperature_of(choice.soft, labels) == pytest.approx(1, abs=0.01)
+    few = replace(chosen, held_out=held_out[:-1])
+    assert calibrated(fitted, few) == (fitted, few)

@@ -15,12 +15,14 @@ def steps(cells, words=(), **options):
 
 
 def test_commands_have_the_runs_names():
-    found = steps([para_cell()], ["--pairs", "my.tsv"], pairs=["my.tsv"], backbone="mini-sts")
+    own = [para_cell(threshold={"cosine": 0.8312})]
+    found = steps(own, ["--pairs", "my.tsv"], pairs=["my.tsv"], backbone="mini-sts")
     run = "'runs/my run'"
     assert found == {
         "predict new texts": f"python -m heads predict {run} new.tsv",
         "choose the threshold for yes": f"python -m heads threshold {run} my.tsv",
-        "use it elsewhere": f"python -m heads export {run} --out my-encoder",
+        "use it elsewhere": f"python -m heads export {run} --out my-encoder   # without a head: "
+        "yes from cosine 0.831 on",
         "compare another encoder": (
             "python run_multitask.py --pairs my.tsv --backbone mini-sts mini"
         ),

@@ -93,6 +93,13 @@ def test_folders_that_were_made_for_it_go_with_it_and_others_stay(kind, error, t
     assert content_of(tmp_path) == {"empty": "/"}
 
 
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
+    for path in (tmp_path / ("x" * 250), Path("/proc/x.tsv")):
+        with pytest.raises(OSError) as error, whole_file(path) as temporary:
+            temporary.write_text("x")
+        assert error.value.filename == str(path)
+
+
 def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path):
     before = write("file", tmp_path / "x")
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "x"):
