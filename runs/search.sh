@@ -41,10 +41,11 @@ if missing search-bundled.csv; then
     python -m runs.collect search-bundled "$RUNS/search-bundled"
 fi
 
-# SimCSE on the answers of the train queries.
+# SimCSE on the answers of the train queries, three seeds, two encoders.
 if missing search-sup.csv; then
     python run_multitask.py --task search --data "$DATA/search/stackfaq" --pretrain none sup \
-        --simcse-lr 1e-4 --encoder bi --run-dir "$RUNS/search-sup" "${KEEP[@]}"
+        --backbone mini-sts "$MINILM" --simcse-lr 1e-4 --encoder bi --seeds 3 \
+        --run-dir "$RUNS/search-sup" "${KEEP[@]}"
     python -m runs.collect search-sup "$RUNS/search-sup"
 fi
 
