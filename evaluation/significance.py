@@ -281,7 +281,8 @@ def unknown(versus: Comparison, noun: str = "rows") -> str:
     size = abs(versus.difference or 0.0)
     needed = versus.n * (versus.findable / size) ** 2 if size >= SMALLEST else 0.0
     if versus.n < needed <= MOST_TIMES * versus.n:
-        words += f" To find one of {size:.3f} takes about {float(f'{needed:.2g}'):,.0f} {noun}."
+        rows = f"{float(f'{needed:.2g}'):,.0f} {noun}"
+        words += f" About {rows} would show a difference of {size:.3f}, as measured here."
     return words
 
 

@@ -227,7 +227,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
                 sizes[f"{line}{everything}"] = None
                 rates = head.rates or rates
             elif head.tries:
-                few = "too few rows share no text with the others; the last epoch is kept"
+                few = "too few rows share no text with the others to choose by; all epochs are run"
                 sizes[f"{where}: {few}"] = None
             if not training.frozen and not (parts and head.rates):
                 given[cell.tune] = head.config.backbone_learning_rate

@@ -426,7 +426,7 @@ def cheaper(pairs: float | None) -> str:
         )
     if pairs < 1.05:  # since a text is in at least one pair
         return "The bi-encoder is cheaper even if every text is used only once."
-    return f"The bi-encoder is cheaper once each text is used in {pairs:.1f} or more pairs."
+    return f"In batches, the bi-encoder is cheaper once a text is in {pairs:.1f} or more pairs."
 
 
 def measured_on(costs: dict[str, Any]) -> str:

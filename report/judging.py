@@ -24,7 +24,7 @@ from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
-from report.floors import BM25_ROW, cosine_row, floors, is_floor
+from report.floors import ALWAYS, BM25_ROW, cosine_row, floors, is_floor
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
 from runtime.progress import progress
@@ -315,6 +315,10 @@ def _add_floors(scored: Scored, splits: Splits, similar: Runs, cells: Sequence[C
         floor = cosine_row(scored.task, stage, len(similar) > 1)
         scored.systems[floor] = runs
         scored.floors.extend((name, floor) for name in trained if stage_of[name] == stage)
+    untrained = [name for name in scored.systems if is_floor(name)]
+    always = next((name for name in untrained if name.startswith(ALWAYS)), None)
+    if always:
+        scored.floors.extend((name, always) for name in untrained if name != always)
 
 
 def measures_of(

@@ -47,10 +47,10 @@ def next_steps(path: Path, cells: Sequence[Cell], config: dict[str, Any]) -> lis
     ]
     if exported:
         command = f"python -m heads export {run} --out my-encoder{cell}"
+        steps.append(Step("use it elsewhere", command))
         from_on = [one.threshold["cosine"] for one in cells if "cosine" in one.threshold]
         if from_on:
-            command += f"   # without a head: yes from cosine {from_on[0]:.3f} on"
-        steps.append(Step("use it elsewhere", command))
+            steps.append(Step("use the cosine", f"{command}   # yes from {from_on[0]:.3f} on"))
     else:
         command = f"python -m heads export {run} --onnx my-head.onnx{cell}"
         steps.append(Step("use it elsewhere (as ONNX)", command))

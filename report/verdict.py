@@ -14,7 +14,7 @@ from evaluation.metrics import SHOWN
 from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned, unknown
 from heads.config import READERS
 from report.cell import COSINE
-from report.floors import COSINE_ROW, in_words, is_floor
+from report.floors import ALWAYS, COSINE_ROW, in_words, is_floor
 from report.judging import Judged
 
 TASK_NAMES = {
@@ -31,6 +31,8 @@ TUNING = {
     "full": "fully fine-tuned",
     "none": "published weights",
 }
+
+AMONG = "among trained heads, "  # if none is better than what needs none
 
 # Similarities without a head.
 BARE = {"bi": "cosine similarity", "late": "MaxSim"}
@@ -118,19 +120,21 @@ def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
     for place in asked:
         best, task = place.question.best, task_name(place.task)
         if len(best) == 1:
-            words += _alone(place, several)
             continue
         decided, winner = _decided(place, best), _winner(place, best)
         compared = [
             place.between(best[a], best[b], place.main_metric) for a, b in combinations(best, 2)
         ]
         the = listed([f"the {READERS[reader]}" for reader in best])
+        among = "" if any(not floors for floors in _not_above(place).values()) else AMONG
         if winner:
             others = [f"the {READERS[reader]}" for reader in best if reader != winner]
-            said = f"The {READERS[winner]} is significantly better than {listed(others)}"
+            said = f"{among}the {READERS[winner]} is significantly better than {listed(others)}"
+            said = sentence_case(said)
             outcomes.setdefault(said, []).append(task)
         for a, b in [] if winner else decided:
-            said = f"The {READERS[a]} is significantly better than the {READERS[b]}"
+            said = f"{among}the {READERS[a]} is significantly better than the {READERS[b]}"
+            said = sentence_case(said)
             outcomes.setdefault(said, []).append(task)
         margin = place.question.margin
         if not decided and all(versus and versus.within(margin) for versus in compared):
@@ -153,21 +157,6 @@ def _headline(asked: Sequence[Judged]) -> tuple[str, str]:
     return " ".join(words), " ".join([*advice, *unknowns])
 
 
-def _alone(place: Judged, several: bool) -> list[str]:
-    """Return a sentence on the only reader, if it is better than what needs no trained head."""
-    ((reader, system),) = place.question.best.items()
-    scores = place.scores(place.main_metric)
-    floors = {name: scores[name].mean or 0.0 for name in scores if is_floor(name)}
-    if not floors or _not_above(place)[reader] or scores[system].mean is None:
-        return []
-    best = max(floors, key=lambda name: floors[name])
-    where = f" on {task_name(place.task)}" if several else ""
-    return [
-        f"The {READERS[reader]} scores {scores[system].mean:.3f} {metric_name(place.main_metric)}"
-        f"{where}, significantly better than {in_words(best)} ({floors[best]:.3f})."
-    ]
-
-
 def _advice(best: Mapping[str, str], decided: Sequence[tuple[str, str]], winner: str) -> str:
     """Return which reader to use: the better one, or the cheapest that no other beats."""
     beaten = {worse for _, worse in decided}
@@ -175,7 +164,8 @@ def _advice(best: Mapping[str, str], decided: Sequence[tuple[str, str]], winner:
     words = f"Use the {READERS[use]}{{on}}"
     dearer = [name for name in READERS if name in best][-1]
     if use == dearer:
-        return f"{words}, if reading every pair with it is worth its time."
+        cheaper = next(reader for reader in READERS if reader in best)
+        return f"{words} if you can afford to read every pair, otherwise the {READERS[cheaper]}."
     if winner:
         return f"{words}, which is also {CHEAPER}. {WHY_CHEAPER[use]}"
     others = listed([f"the {READERS[name]}" for name in best if name != use])
@@ -197,10 +187,11 @@ def _task(place: Judged, names: Names) -> str:
     best, metric = place.question.best, place.main_metric
     about = f"{sentence_case(task_name(place.task))} ({TASKS[place.task].about}): "
     if len(best) == 1:
-        return about + " ".join([_only(place, names), *_encoders(place), *_above_floors(place)])
+        return about + " ".join([_only(place, names), *_encoders(place)])
     same = len({names[system] for system in best.values()}) == 1
+    best_of = "best " if place.question.chosen_on else ""  # of several systems
     the = {
-        reader: f"the best {READERS[reader]}" + ("" if same else f" ({names[system]})")
+        reader: f"the {best_of}{READERS[reader]}" + ("" if same else f" ({names[system]})")
         for reader, system in best.items()
     }
     compared = [(a, b, place.between(best[a], best[b], metric)) for a, b in combinations(best, 2)]
@@ -212,7 +203,7 @@ def _task(place: Judged, names: Names) -> str:
         sentences.append(_all_use(names[next(iter(best.values()))], len(best)))
     sentences += [*_same_settings(place, names), *_without_heads(place, names)]
     sentences += _encoders(place)
-    return about + " ".join([*sentences, *_above_floors(place)])
+    return about + " ".join(sentences)
 
 
 def _all_use(setting_in_words: str, count: int) -> str:
@@ -316,45 +307,54 @@ def _not_above(place: Judged) -> dict[str, list[str]]:
 
 
 def _floor_in_short(asked: Sequence[Judged]) -> list[str]:
-    """Return a sentence on each task in which no reader beats what needs no trained head."""
+    """Return for each task which readers beat the best of what needs no trained head."""
     sentences = []
     for place in asked:
-        not_above = _not_above(place)
-        if not not_above or not all(not_above.values()):
-            continue
         scores = place.scores(place.main_metric)
-        floor = max(
-            {floors[0] for floors in not_above.values()}, key=lambda name: scores[name].mean or 0.0
-        )
-        readers = list(not_above)
-        who = {1: f"The {READERS[readers[0]]} is not", 2: "Neither encoder is"}
-        subject = who.get(len(readers), "No encoder is")
-        where = f" on {task_name(place.task)}" if len(asked) > 1 else ""
-        remedy = "label more, or compare another encoder"
-        if floor.startswith(COSINE_ROW):
-            remedy = f"use the cosine, {remedy}"
-        sentences.append(
-            f"{subject} significantly better than {in_words(floor)}{where} "
-            f"({scores[floor].mean:.3f}): {remedy}."
-        )
+        means = {name: scores[name].mean for name in scores if is_floor(name)}
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        if known and all(
+            scores[system].mean is not None for system in place.question.best.values()
+        ):
+            where = f" on {task_name(place.task)}" if len(asked) > 1 else ""
+            sentences += _above_floor(place, max(known, key=lambda name: known[name]), where)
     return sentences
 
 
-def _above_floors(place: Judged) -> list[str]:
-    """Return a sentence on each reader that beats some of what needs no trained head, not all."""
-    not_above, scores = _not_above(place), place.scores(place.main_metric)
-    readers: dict[str, list[str]] = {}  # floor -> readers
-    if all(not_above.values()):  # said in the headline
-        return []
-    for reader, floors in not_above.items():
-        for floor in floors[:1]:
-            readers.setdefault(floor, []).append(f"the {READERS[reader]}")
-    return [
-        f"{sentence_case(listed(names))} {'is' if len(names) == 1 else 'are'} not significantly "
-        f"better than {in_words(floor)} ({scores[floor].mean:.3f} "
-        f"{metric_name(place.main_metric)})."
-        for floor, names in readers.items()
-    ]
+def _above_floor(place: Judged, floor: str, where: str) -> list[str]:
+    """Return sentences on the readers and a row of `report.floors`, the best one of a task."""
+    metric, not_above = place.main_metric, _not_above(place)
+    scores, name = place.scores(metric), metric_name(metric)
+    readers = [f"the {READERS[reader]}" for reader in not_above]
+    above = [f"the {READERS[reader]}" for reader, floors in not_above.items() if not floors]
+    than = f"significantly better than {in_words(floor)}{where} ({scores[floor].mean:.3f} {name})"
+    if above and len(readers) == 1:
+        (system,) = place.question.best.values()
+        return [f"{sentence_case(readers[0])}, at {scores[system].mean:.3f}, is {than}."]
+    if len(above) == len(readers):
+        return [f"{'Both' if len(readers) == 2 else 'All'} readers are {than}."]
+    if above:
+        others = [reader for reader in readers if reader not in above]
+        verbs = ["is" if len(names) == 1 else "are" for names in (above, others)]
+        return [
+            f"{sentence_case(listed(above))} {verbs[0]} {than}, {listed(others)} {verbs[1]} not."
+        ]
+    floor = max({floors[0] for floors in not_above.values()}, key=lambda n: scores[n].mean or 0.0)
+    who = {1: f"{sentence_case(readers[0])} is not", 2: "Neither reader is"}
+    than = f"significantly better than {in_words(floor)}{where} ({scores[floor].mean:.3f} {name})"
+    trivial = next((other for other in scores if other.startswith(ALWAYS)), floor)
+    versus = place.between(floor, trivial, metric) if trivial != floor else None
+    better = versus is None or (versus.decided and (versus.difference or 0.0) > 0)
+    remedy = "label more, or compare another encoder"
+    if floor.startswith(COSINE_ROW) and better:
+        remedy = f"use the cosine, {remedy}"
+    sentences = [f"{who.get(len(readers), 'No reader is')} {than}: {remedy}."]
+    if versus is not None:
+        sentences.append(
+            f"{sentence_case(in_words(floor))} is {'' if better else 'not '}significantly better "
+            f"than {in_words(trivial)} ({scores[trivial].mean:.3f})."
+        )
+    return sentences
 
 
 def _same_settings(place: Judged, names: Names) -> list[str]:

@@ -12,6 +12,8 @@ from heads.config import READERS
 from report.cell import COSINE, rows_of
 from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
+from report.floors import in_words as floor_in_words
+from report.floors import is_floor
 from report.judging import Judged
 from report.page.figure import INK, MUTED, PAPER, SERIES, Figure, draw, legend
 from report.page.tables import Table, number, word
@@ -36,7 +38,11 @@ Difference = tuple[str, Comparison, str]  # in words, a minus b, and the reader 
 def difference_figure(run: FinishedRun) -> Figure | None:
     """Return a figure of the differences in the verdict, around zero; None if there are none."""
     asked = [place for place in run.judged if place.question.best]
-    rows = [row for place in asked for row in (*_between_readers(place), *_by_simcse(place))]
+    rows = [
+        row
+        for place in asked
+        for row in (*_between_readers(place), *_above_floor(place), *_by_simcse(place))
+    ]
     # Differences of readers come first, for all tasks.
     rows.sort(key=lambda row: row[0].startswith(SIMCSE))
     if not rows:
@@ -65,6 +71,21 @@ def _between_readers(place: Judged) -> list[Difference]:
             better = a if versus.difference > 0 else b
             readers = f"{READERS[a]} minus {READERS[b]}"
             rows.append((f"{_about(place, metric)}: {readers}", versus, LOOKS[better][0]))
+    return rows
+
+
+def _above_floor(place: Judged) -> list[Difference]:
+    """Return the differences of the best systems from the best of what needs no trained head."""
+    metric = place.main_metric
+    means = {e.system: e.mean for e in place.scores(metric).values() if is_floor(e.system)}
+    floors = [name for name, mean in means.items() if mean is not None]
+    rows = []
+    for reader, system in place.question.best.items():
+        for floor in sorted(floors, key=lambda name: -(means[name] or 0.0))[:1]:
+            versus = place.between(system, floor, metric)
+            if versus is not None and versus.difference is not None:
+                words = f"{_about(place, metric)}: {READERS[reader]} minus {floor_in_words(floor)}"
+                rows.append((words, versus, LOOKS[reader][0]))
     return rows
 
 

@@ -256,7 +256,7 @@ UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None, 
 TEST = "t over rows, p < 0.001, Holm p = 0.002"
 REACH = (
     " With 800 rows, differences below about 0.03 will often be missed: read this as unknown, not "
-    "as equal. To find one of 0.010 takes about 7,200 rows."
+    "as equal. About 7,200 rows would show a difference of 0.010, as measured here."
 )
 WORDS = [
     (AHEAD, f"bi beats cross by 0.060 Pearson (97.5% CI [0.040, 0.080]; {TEST})."),

@@ -155,7 +155,10 @@ def test_at_break_even_both_take_the_same_time():
 def test_the_cheaper_encoder_in_words():
     assert cheaper(None).startswith("The cross-encoder is always cheaper here: scoring two stored")
     assert cheaper(1.04) == "The bi-encoder is cheaper even if every text is used only once."
-    assert cheaper(1.26) == "The bi-encoder is cheaper once each text is used in 1.3 or more pairs."
+    assert (
+        cheaper(1.26)
+        == "In batches, the bi-encoder is cheaper once a text is in 1.3 or more pairs."
+    )
 
 
 def test_durations_in_words():
@@ -179,7 +182,7 @@ def test_the_costs_of_a_run_are_a_table_per_task(machine):
         "pairs per second, batched    48            48                          50",
         "search 10,000 texts          ~10 s*        ~10 s*                      ~3.3 min",
         "* with precomputed embeddings. ~ = extrapolated.",
-        "The bi-encoder is cheaper once each text is used in 1.2 or more pairs.",
+        "In batches, the bi-encoder is cheaper once a text is in 1.2 or more pairs.",
         "",
         "Cost (sst; m, cpu, float32, 1 thread, load 0.2 on 4 cores):",
         "",

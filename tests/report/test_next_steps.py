@@ -21,8 +21,8 @@ def test_commands_have_the_runs_names():
     assert found == {
         "predict new texts": f"python -m heads predict {run} new.tsv",
         "choose the threshold for yes": f"python -m heads threshold {run} my.tsv",
-        "use it elsewhere": f"python -m heads export {run} --out my-encoder   # without a head: "
-        "yes from cosine 0.831 on",
+        "use it elsewhere": f"python -m heads export {run} --out my-encoder",
+        "use the cosine": f"python -m heads export {run} --out my-encoder   # yes from 0.831 on",
         "compare another encoder": (
             "python run_multitask.py --pairs my.tsv --backbone mini-sts mini"
         ),
