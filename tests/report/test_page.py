@@ -106,7 +106,7 @@ def test_the_numbers_of_the_run_are_there(full, document):
     bounds = f"[{pearson.interval.low:.3f}, {pearson.interval.high:.3f}]".replace("-", "−")
     for words in (f"{pearson.mean:.3f}", bounds, f"{abs(versus.difference):.3f}"):
         assert words in document.text
-    costs = "m & co, cpu", "~20 s", "~13 ms", "detection: In batches, the bi-encoder is cheaper once"
+    costs = "m & co, cpu", "~20 s", "~13 ms", "detection: In batches, the bi-encoder is cheaper"
     for words in (*costs, '"simcse": {'):
         assert words in document.text
     sure = [int(percent) for percent in re.findall(r"\((\d+)% sure\)", document.text)]

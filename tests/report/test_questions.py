@@ -239,7 +239,8 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
     for family, size in ((floor, 7), (main, 3)):  # word overlap is compared with "always no", too
         assert [v.p_holm for v in family] == holm([v.p for v in family]) and len(family) == size
         for v in family:
-            assert v.decided == (v.interval.low > 0 or v.interval.high < 0)
+            if v.interval:  # not of two systems that answer alike
+                assert v.decided == (v.interval.low > 0 or v.interval.high < 0)
     assert not [v for v in judged.comparisons if v.metric == "f1" and v.b == OVERLAP]
     assert OVERLAP not in judged.question.systems
     *_, row, always = results_table(cells, [judged]).splitlines()
