@@ -47,9 +47,9 @@ FOLDS = 5  # of one table
 FEWEST = 10  # labelled examples of the smallest training
 
 DESCRIPTION = """\
-Compare bi-encoders and cross-encoders on sentiment, paraphrase, similarity and search,
-or on your own data. Optionally fine-tunes the encoder with SimCSE first, then trains one
-head per task and encoder type. Reports scores with confidence intervals, tests and costs."""
+Compare bi-encoders and cross-encoders on sentiment, paraphrase, similarity and
+search, or on your own data. Optionally tunes the encoder with SimCSE first, then
+trains one head per task and reader. Reports intervals, tests and costs."""
 
 # Hidden size and layers of mini, for which quick's rates, ten times bert-base's, are meant.
 SMALL = (256, 4)

@@ -16,6 +16,7 @@ import dataclasses
 import difflib
 import math
 import numbers
+import re
 import sys
 import types
 import typing
@@ -24,6 +25,7 @@ from dataclasses import MISSING, dataclass, field
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NoReturn, TypeVar
 
 from runtime.errors import UserError
@@ -123,13 +125,26 @@ class _Parser(argparse.ArgumentParser):
         super().error(printable(message))  # words of the command line may have control characters
 
 
+WIDTH = 80  # columns of a help
+
+
+def _filled(text: str) -> str:
+    """Return a text with its paragraphs filled to WIDTH, except those with an indented line."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        words if re.search(r"(?m)^\s", words.strip("\n")) else fill(words, WIDTH)
+        for words in paragraphs
+    )
+
+
 def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argparse.ArgumentParser:
     """Return the parser of a dataclass; `about` holds prog, description and epilog."""
+    texts: dict[str, Any] = {name: _filled(text) for name, text in about.items()}
     parser = _Parser(
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=26),
         add_help=False,
         allow_abbrev=False,  # --seed is not --seeds
-        **about,
+        **texts,
     )
     target: Any = parser
     shown: Any = parser  # the last group that --help shows
