@@ -21,7 +21,6 @@ from data.examples import DataError
 from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import write_text
-from runtime.machine import cores
 from runtime.options import option, parse
 from runtime.progress import progress
 from runtime.streams import printable
@@ -62,7 +61,13 @@ class GradeOptions:
     single: bool = option(
         False, "treat each SUBMISSION as one submission, regardless of its contents"
     )
-    jobs: int = option(0, "submissions graded in parallel; 0: one per core", least=0, most=256)
+    jobs: int = option(
+        1,
+        "submissions graded at a time; several are faster, and could notice each other by the "
+        "load of the machine",
+        least=1,
+        most=256,
+    )
     seconds: int = option(
         60,
         "CPU time limit for one run of all cases; the wall-clock limit is ten times as long",
@@ -140,8 +145,7 @@ def grade(options: GradeOptions) -> int:
             write_text(options.out / HANDED_OUT, handed_out)
         marks = []
         with progress("grading", len(members), "submission") as bar:
-            jobs = options.jobs or cores()
-            graded = grade_class(members, exam, jobs, work)
+            graded = grade_class(members, exam, options.jobs, work)
             for member, mark in zip(members, graded, strict=True):
                 marks.append(with_leaderboard(mark, member.path, *gold) if gold else mark)
                 bar.update()

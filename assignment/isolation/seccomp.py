@@ -28,6 +28,17 @@ REFUSED = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
+    # To leave signals for another process at a file that both see: locks, watches, and what of it
+    # is in the page cache.
+    "flock": (73, 32),
+    "inotify_add_watch": (254, 27),
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
+    "fadvise64": (221, 223),
+    "readahead": (187, 213),
+    "preadv2": (327, 286),
+    "mincore": (27, 232),
+    "cachestat": (451, 451),
     # To take room on a disk faster than it can be seen.
     "fallocate": (285, 47),
     # To look into other processes, and into parts of the kernel that are seldom looked at.
@@ -47,6 +58,10 @@ REFUSED = {
 # Number, argument, bits that are refused together: memory that is shared and of no file (it stays
 # when it is mapped no longer), and a user namespace.
 REFUSED_BITS = (((9, 222), 3, 0x21), ((56, 220), 0, 0x10000000))
+# Number, argument, values that are refused: commands of fcntl for locks (of a process, of a
+# handle), leases, and notes of changes.
+FCNTL = (72, 25)
+REFUSED_VALUES = ((FCNTL, 1, (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)),)
 CLONE3 = 435  # its arguments cannot be seen; the C library does without it where it is not there
 FIRST_OF_X32 = 0x40000000  # the numbers of another table for the same calls
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data
@@ -77,6 +92,10 @@ def program(machine: str) -> bytes:
     for numbers, argument, bits in REFUSED_BITS:
         steps += [(IF_EQUAL, 0, 5, numbers[column]), (LOAD, 0, 0, ARGUMENTS + 8 * argument)]
         steps += [(AND, 0, 0, bits), (IF_EQUAL, 0, 1, bits), refuse, (LOAD, 0, 0, NUMBER)]
+    for numbers, argument, values in REFUSED_VALUES:
+        tests = [step for value in values for step in ((IF_EQUAL, 0, 1, value), refuse)]
+        steps += [(IF_EQUAL, 0, len(tests) + 2, numbers[column])]
+        steps += [(LOAD, 0, 0, ARGUMENTS + 8 * argument), *tests, (LOAD, 0, 0, NUMBER)]
     return b"".join(struct.pack("HBBI", *step) for step in [*steps, (RETURN, 0, 0, ALLOW)])
 
 

@@ -12,7 +12,6 @@ from heads.config import READERS
 from report.cell import COSINE, rows_of
 from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
-from report.floors import in_words as floor_in_words
 from report.floors import is_floor
 from report.judging import Judged
 from report.page.figure import INK, MUTED, PAPER, SERIES, Figure, draw, legend
@@ -43,6 +42,9 @@ def difference_figure(run: FinishedRun) -> Figure | None:
         for place in asked
         for row in (*_between_readers(place), *_above_floor(place), *_by_simcse(place))
     ]
+    if len(asked) == 1:  # the page says which task it is
+        task = f"{sentence_case(task_name(asked[0].task))}, "
+        rows = [(words.replace(task, ""), versus, colour) for words, versus, colour in rows]
     # Differences of readers come first, for all tasks.
     rows.sort(key=lambda row: row[0].startswith(SIMCSE))
     if not rows:
@@ -84,7 +86,7 @@ def _above_floor(place: Judged) -> list[Difference]:
         for floor in sorted(floors, key=lambda name: -(means[name] or 0.0))[:1]:
             versus = place.between(system, floor, metric)
             if versus is not None and versus.difference is not None:
-                words = f"{_about(place, metric)}: {READERS[reader]} minus {floor_in_words(floor)}"
+                words = f"{_about(place, metric)}: {READERS[reader]} minus {floor}"
                 rows.append((words, versus, LOOKS[reader][0]))
     return rows
 

@@ -70,6 +70,17 @@ TRIALS = {
     "io_uring": "call(425, 1, ctypes.create_string_buffer(120))",
     "userfaultfd": "call(NUMBERS['userfaultfd'], 1)",
     "perf": "call(NUMBERS['perf_event_open'], ctypes.create_string_buffer(112), 0, -1, -1, 0)",
+    "lock of a file": "fcntl.flock(open(sys.executable), fcntl.LOCK_SH)",
+    "lock of a process": "fcntl.lockf(open(sys.executable), fcntl.LOCK_SH)",
+    "lock of a handle": "fcntl.fcntl(open(sys.executable), 37, bytes(32))",
+    "who holds a lock": "fcntl.fcntl(open(sys.executable), 36, bytes(32))",
+    "lease": "fcntl.fcntl(open(sys.executable), 1024, 0)",
+    "notes of changes": "fcntl.fcntl(os.open('/', os.O_RDONLY), 1026, 1)",
+    "watch": "call(NUMBERS['inotify_add_watch'], 3, b'/', 2)",
+    "watches": "call(NUMBERS['inotify_init1'], 0)",
+    "page cache, emptied": "os.posix_fadvise(open(sys.executable).fileno(), 0, 0, 4)",
+    "page cache, asked": "os.preadv(os.open(sys.executable, 0), [bytearray(1)], 0, 8)",
+    "page cache, mapped": "call(NUMBERS['mincore'], 0, 0, 0)",
     "root": "os.setuid(0) if os.getuid() else 1 / 0",
     "passwords of this machine": "open('/etc/shadow').read()",
     "secret": "open(SECRET).read()",
@@ -82,7 +93,7 @@ TRIALS = {
 }
 ALLOWED = {"what is given, read", "a file of its own"}
 TRY = """
-import ctypes, errno, json, mmap, os, socket
+import ctypes, errno, fcntl, json, mmap, os, socket, sys
 library = ctypes.CDLL(None, use_errno=True)
 def call(*words):
     if library.syscall(*[ctypes.c_long(w) if isinstance(w, int) else w for w in words]) < 0:
