@@ -28,6 +28,7 @@ from runtime.streams import printable
 SPLIT = "test"  # of the predictions handed in
 PAGE = "class.html"
 CODE, HANDED_OUT = "code", "handed-out.py"
+PUBLIC = "the-public-solution.py"  # which a student may have found
 OWN_NAMES = (PAGE, "marks.csv", "marks.json", CODE, HANDED_OUT)
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
@@ -143,13 +144,18 @@ def grade(options: GradeOptions) -> int:
             exam = replace(exam, code=options.out / CODE)
             handed_out = own_code(options.starter, files, options.starter)
             write_text(options.out / HANDED_OUT, handed_out)
-        marks = []
-        with progress("grading", len(members), "submission") as bar:
-            graded = grade_class(members, exam, options.jobs, work)
-            for member, mark in zip(members, graded, strict=True):
-                marks.append(with_leaderboard(mark, member.path, *gold) if gold else mark)
-                bar.update()
-    _write(marks, suite, isolation, options)
+            public = own_code(reference, files, options.starter)
+            write_text(options.out / CODE / PUBLIC, public)
+        marks: list[Mark] = []
+        try:
+            with progress("grading", len(members), "submission") as bar:
+                graded = grade_class(members, exam, options.jobs, work)
+                for member, mark in zip(members, graded, strict=True):
+                    marks.append(with_leaderboard(mark, member.path, *gold) if gold else mark)
+                    bar.update()
+        finally:  # a stop keeps the marks that were made
+            if marks:
+                _write(marks, suite, isolation, options)
     _tell(marks, suite, isolation, options.out)
     return 2 if any(mark.machine for mark in marks) else 0
 

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from small_suite import any_way
 
 from assignment import grade
 from assignment.__main__ import main
+from assignment.grading import grade_class
 from assignment.intake import asked_files
 from assignment.marks import Mark
 from assignment.parts import PARTS, Mistake
@@ -141,6 +143,22 @@ def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(
     for name, score in (("ben", 76), ("eve", 0)):
         results = json.loads((marks / name / "results.json").read_text(encoding="utf-8"))
         assert results["score"] == score
+    # What is compared has the public solution beside the class.
+    public, code = (
+        (marks / "code" / f"{n}.py").read_text() for n in ("the-public-solution", "ben")
+    )
+    assert "# minbert/attention.py" in public and public != code
+    # Stopped at the second submission, grading keeps the first mark.
+    shutil.rmtree(marks)
+
+    def stopped(submissions, *rest):
+        yield from islice(grade_class(submissions, *rest), 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grade, "grade_class", stopped)
+    assert main(["grade", *words, "--starter", str(made / "student")]) == 130
+    (kept,) = csv.DictReader((marks / "marks.csv").read_text(encoding="utf-8").splitlines())
+    assert (kept["submission"], kept["score"]) == ("ben", "76")
 
 
 def test_the_predictions_of_a_run_are_a_submission(tmp_path, monkeypatch, capsys):
