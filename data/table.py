@@ -516,14 +516,14 @@ def _unknown(
     wordy = [at for at in at_all if any(" " in row[at] for row in sample[1:] if at < len(row))]
     count = sum(column.kind != "label" for column in needed)
     texts = (wordy if len(wordy) >= count else at_all)[:count]
-    others = [at for at in at_all if at not in texts and at not in wordy][-1:]
+    free = [at for at in at_all if at not in texts]
+    others = ([at for at in free if at not in wordy] or free)[-1:]
     chosen = texts + others if count < len(needed) else texts
     by_name = shlex.join(header[at] for at in chosen)
     by_number = " ".join(str(at + 1) for at in chosen)
-    if len(chosen) < len(needed):
-        labels = "there is no column of labels; add one"
-        search = f"; for a search with run_multitask.py: --task search {flag} {by_name}"
-        return DataError(f"{where}: {fault}; {labels}{search if count == 2 else ''}")
+    if len(chosen) == count == 2 < len(needed):
+        labels = "there is no column of labels; add one, or, for a search with run_multitask.py:"
+        return DataError(f"{where}: {fault}; {labels} --task search {flag} {by_name}")
     if not sample:
         remedy = f"name the columns: {flag} {by_name}"
     elif any(len(header[at]) > LONGEST_NAME for at in chosen):

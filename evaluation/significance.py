@@ -85,9 +85,14 @@ class Comparison:
     freedom: float | None = None
 
     def within(self, margin: float) -> bool:
-        """Return whether the interval of the difference lies within ± `margin`: equivalence."""
+        """Return whether the interval of the difference lies within ± `margin`: equivalence.
+
+        Systems that answer alike have no interval.
+        """
         ends = self.interval
-        return ends is not None and -margin <= ends.low and ends.high <= margin
+        if ends is None:
+            return self.difference == 0 and self.p is not None
+        return -margin <= ends.low and ends.high <= margin
 
     @property
     def decided(self) -> bool:

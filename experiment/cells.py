@@ -314,11 +314,15 @@ def scored(
 def soft_metrics(
     task: Task, behind: Mapping[str, np.ndarray], labels: np.ndarray
 ) -> dict[str, float | None]:
-    """Return the metrics of what is behind N predictions: cosines, or probabilities of yes."""
+    """Return the metrics of what is behind N predictions: cosines, or probabilities of yes.
+
+    Average precision is None without a positive row.
+    """
     from sklearn.metrics import average_precision_score  # takes half a second to load
 
     if task.label_kind == "binary":
-        return {AVERAGE_PRECISION: float(average_precision_score(labels, behind["soft"]))}
+        value = average_precision_score(labels, behind["soft"]) if labels.any() else None
+        return {AVERAGE_PRECISION: value if value is None else float(value)}
     return {COSINE: spearman(behind["cosines"], labels)} if "cosines" in behind else {}
 
 

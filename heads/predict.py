@@ -92,7 +92,7 @@ def open_one_text(path: Path, name: str, named: Sequence[str] = ()) -> Table:
     columns = Column(name, TEXT), ID_COLUMN
     if named:
         return open_table(path, columns, named=named, flag="--columns")
-    return open_texts(path, columns, hint="; or name the column: --columns NAME")
+    return open_texts(path, columns, hint="; or name the column: --columns NAME (or its number)")
 
 
 def header_of(task: Task) -> str:

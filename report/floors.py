@@ -4,6 +4,7 @@ These are word overlap, the class that is most frequent, the similarity of a fro
 a search BM25. What they learn, a threshold or a class, comes from the training rows.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,11 +19,15 @@ from evaluation.metrics import best_threshold, is_labelled, labels_of
 
 OVERLAP, BM25_ROW, ALWAYS, COSINE_ROW = "word overlap", "BM25", "always ", "cosine"
 THRESHOLD_ROW = f"{COSINE_ROW} threshold"  # for labels yes and no
+NAMES = re.compile(
+    rf"{OVERLAP}|{BM25_ROW}|{ALWAYS}.*|{COSINE_ROW}( threshold)?( \(.*\))?", re.DOTALL
+)
+HEAD = re.compile(r"-(bi|late|cross)-(frozen|full|none|joint)")  # in the names of trained systems
 
 
 def is_floor(system: str) -> bool:
-    """Return whether a system is one of these rows."""
-    return system in (OVERLAP, BM25_ROW) or system.startswith((ALWAYS, COSINE_ROW))
+    """Return whether a system is one of these rows; encoders and classes may have any name."""
+    return bool(NAMES.fullmatch(system)) and not HEAD.search(system)
 
 
 def in_words(floor: str) -> str:

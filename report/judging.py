@@ -295,27 +295,24 @@ def judge_cells(
             of_stage[cell.seed] = cosines
     for place, of_split in scored.items():
         if place[0] != "search":
-            _add_floors(of_split, splits[place[0]], similar.get(place, {}), cells)
+            _add_floors(of_split, splits[place[0]], similar.get(place, {}))
     margin = folder.config()["options"].get("equivalence", MARGIN)
     return judge(list(scored.values()), cells, margin)
 
 
-def _add_floors(scored: Scored, splits: Splits, similar: Runs, cells: Sequence[Cell]) -> None:
-    """Add what needs no trained head, and the heads that it is compared with.
+def _add_floors(scored: Scored, splits: Splits, similar: Runs) -> None:
+    """Add what needs no trained head, to be compared with all heads; and with one answer for all.
 
-    `similar` has the cosines of each stage, which are compared with the heads of this stage.
+    `similar` has the cosines of each stage.
     """
     trained = list(scored.systems)
     seeds = [seed for runs in scored.systems.values() for seed in runs]
     for floor, predictions in floors(scored.task, splits, scored.split).items():
         scored.systems[floor] = dict.fromkeys(seeds, predictions)
-        scored.floors.extend((name, floor) for name in trained)
-    stage_of = {cell.system: cell.stage for cell in cells}
     for stage, runs in similar.items():
-        floor = cosine_row(scored.task, stage, len(similar) > 1)
-        scored.systems[floor] = runs
-        scored.floors.extend((name, floor) for name in trained if stage_of[name] == stage)
-    untrained = [name for name in scored.systems if is_floor(name)]
+        scored.systems[cosine_row(scored.task, stage, len(similar) > 1)] = runs
+    untrained = [name for name in scored.systems if name not in trained]
+    scored.floors.extend((name, floor) for floor in untrained for name in trained)
     always = next((name for name in untrained if name.startswith(ALWAYS)), None)
     if always:
         scored.floors.extend((name, always) for name in untrained if name != always)

@@ -34,11 +34,15 @@ def next_steps(path: Path, cells: Sequence[Cell], config: dict[str, Any]) -> lis
     cell = f" --cell {tasks[0]}" if len(tasks) > 1 else ""
     new = FILES.get(task.name, "new.tsv" if task.is_pair else "new.txt")
     steps = [Step("predict new texts", f"python -m heads predict {run} {new}{cell}")]
-    if task.is_pair and task.label_kind in ("binary", "score"):
-        own = options.get("pairs") or []
+    of_pairs = [t for t in map(TASKS.__getitem__, tasks) if t.is_pair]
+    for one in [t for t in of_pairs if t.label_kind in ("binary", "score")][:1]:
+        own, columns = options.get("pairs") or [], options.get("columns") or []
         table = shlex.quote(str(own[0])) if len(own) == 1 else "labelled.tsv"
-        at = " --at SCORE" if task.label_kind == "score" else ""
-        command = f"python -m heads threshold {run} {table}{at}{cell}"
+        if columns and len(own) == 1:
+            table += f" --columns {shlex.join(map(str, columns))}"
+        at = " --at SCORE" if one.label_kind == "score" else ""
+        which = f" --cell {one.name}" if len(tasks) > 1 else ""
+        command = f"python -m heads threshold {run} {table}{at}{which}"
         steps.append(Step("choose the threshold for yes", command))
     exported = [
         one
@@ -48,16 +52,18 @@ def next_steps(path: Path, cells: Sequence[Cell], config: dict[str, Any]) -> lis
     if exported:
         command = f"python -m heads export {run} --out my-encoder{cell}"
         steps.append(Step("use it elsewhere", command))
-        from_on = [one.threshold["cosine"] for one in cells if "cosine" in one.threshold]
-        if from_on:
-            steps.append(Step("use the cosine", f"{command}   # yes from {from_on[0]:.3f} on"))
+        of_task = [one for one in cells if one.task == task.name and "cosine" in one.threshold]
+        from_on = {f"{one.threshold['cosine']:.3f}" for one in of_task}
+        if len(from_on) == 1:  # of one encoder
+            steps.append(Step("use the cosine", f"{command}   # yes from {from_on.pop()} on"))
     else:
         command = f"python -m heads export {run} --onnx my-head.onnx{cell}"
         steps.append(Step("use it elsewhere (as ONNX)", command))
     words = _in_its_own_folder(list(map(str, config.get("command") or [])))
     encoders = options.get("backbone")
-    if isinstance(encoders, str) and words and "--backbone" not in words:
-        again = shlex.join(["python", Path(words[0]).name, *words[1:]])
+    program = words and Path(words[0]).name == "run_multitask.py"
+    if isinstance(encoders, str) and program and "--backbone" not in words:
+        again = shlex.join(["python", *words])
         command = f"{again} --backbone {shlex.quote(encoders)} {OTHER.get(encoders, 'mini')}"
         steps.append(Step("compare another encoder", command))
     return steps

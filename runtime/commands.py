@@ -169,16 +169,10 @@ def exit_code(
 
 
 # A module of these that is missing is a bug; another one is not installed.
-OWN_PACKAGES = {
-    "runtime",
-    "data",
-    "minbert",
-    "simcse",
-    "heads",
-    "baselines",
-    "evaluation",
-    "report",
-}
+OWN_PACKAGES = set(
+    "runtime data minbert simcse heads baselines evaluation report experiment assignment "
+    "benchmarks runs run_multitask".split()
+)
 INSTALL = "activate the environment, or pip install -r requirements.txt"
 
 

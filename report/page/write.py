@@ -157,8 +157,13 @@ def _without_folders(value: Any) -> Any:
         return {name: _without_folders(entry) for name, entry in value.items()}
     if isinstance(value, list):
         return [_without_folders(entry) for entry in value]
-    if not isinstance(value, str) or not Path(value).is_absolute():
+    if not isinstance(value, str):
         return value
+    flag, equals, path = value.partition("=") if value.startswith("--") else ("", "", value)
+    if not Path(path).is_absolute():
+        return value
+    if equals:
+        return f"{flag}={_without_folders(path)}"
     inside = Path(value).is_relative_to(Path.cwd())
     return str(Path(value).relative_to(Path.cwd())) if inside else Path(value).name
 

@@ -284,6 +284,13 @@ def test_comparisons_in_words(versus, words):
     assert sentence(versus) == words
 
 
+def test_equivalent_is_an_interval_within_the_margin_or_equal_answers():
+    assert AHEAD.within(0.08) and not AHEAD.within(0.079)
+    alike = replace(AHEAD, difference=0.0, interval=None, p=1.0)
+    assert alike.within(0) and not UNDEFINED.within(1)
+    assert not replace(alike, difference=0.001).within(1)
+
+
 def test_a_comparison_the_other_way_round_has_the_other_interval():
     other = turned(AHEAD)
     assert (other.a, other.b, other.difference) == ("cross", "bi", -0.06)

@@ -42,6 +42,8 @@ def test_in_folds_each_fold_has_its_own_most_frequent_class():
 def test_names_in_words(name, words):
     assert is_floor(name) and in_words(name) == words
     assert not is_floor("none-bi-frozen-interaction") and not is_floor("mini+sup-cross-full-cls")
+    for encoder in ("cosine-model", "cosine", "always mine"):
+        assert not is_floor(f"{encoder}+none-bi-frozen-interaction")
 
 
 def test_numbers_as_labels_are_yes_and_no_and_words_are_kept():

@@ -10,7 +10,7 @@ from report.next_steps import in_lines, next_steps
 
 
 def steps(cells, words=(), **options):
-    config = {"command": ["/home/me/run_multitask.py", *words], "options": options}
+    config = {"command": ["run_multitask.py", *words], "options": options}
     return {step.purpose: step.command for step in next_steps(Path("runs/my run"), cells, config)}
 
 
@@ -27,6 +27,19 @@ def test_commands_have_the_runs_names():
             "python run_multitask.py --pairs my.tsv --backbone mini-sts mini"
         ),
     }
+
+
+def test_columns_are_repeated_and_a_threshold_of_several_encoders_is_not_told():
+    own = [para_cell(threshold={"cosine": value}) for value in (0.8, 0.9)]
+    found = steps(own, pairs=["my.tsv"], columns=["1", "2", "3"])
+    assert found["choose the threshold for yes"].endswith("my.tsv --columns 1 2 3")
+    assert "use the cosine" not in found
+
+
+def test_a_program_of_ones_own_is_not_run_again():
+    config = {"command": ["my_script.py"], "options": {"backbone": "mini"}}
+    told = [step.purpose for step in next_steps(Path("r"), [cell()], config)]
+    assert "compare another encoder" not in told
 
 
 def test_several_tasks_are_named_and_scores_need_a_limit():
