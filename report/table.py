@@ -180,7 +180,8 @@ def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     for name in (*METRICS, *RANKING):
         scores = [cell.metrics.get(name) for cell in seeds]
         row[name] = _spread(scores) if name in task.metrics else NOTHING
-    row["95% CI"] = shown(interval) or NOTHING
+        if name == task.main_metric:
+            row["95% CI"] = shown(interval) or NOTHING
     precisions = [cell.metrics.get(AVERAGE_PRECISION) for cell in seeds]
     row["AP"] = NOTHING if None in precisions else _spread(precisions)
     cosines = [cell.metrics.get(COSINE) for cell in seeds]

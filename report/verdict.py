@@ -345,10 +345,10 @@ def _above_floor(place: Judged, floor: str, where: str) -> list[str]:
     trivial = next((other for other in scores if other.startswith(ALWAYS)), floor)
     versus = place.between(floor, trivial, metric) if trivial != floor else None
     better = versus is None or (versus.decided and (versus.difference or 0.0) > 0)
-    remedy = "label more, or compare another encoder"
+    remedy = "label more, or compare another encoder."
     if floor.startswith(COSINE_ROW) and better:
-        remedy = f"use the cosine, {remedy}"
-    sentences = [f"{who.get(len(readers), 'No reader is')} {than}: {remedy}."]
+        remedy = "use the cosine. More labels or another encoder may do better."
+    sentences = [f"{who.get(len(readers), 'No reader is')} {than}: {remedy}"]
     if versus is not None:
         sentences.append(
             f"{sentence_case(in_words(floor))} is {'' if better else 'not '}significantly better "
