@@ -318,9 +318,10 @@ def soft_metrics(
 
     Average precision is None without a positive row.
     """
-    from sklearn.metrics import average_precision_score  # takes half a second to load
-
     if task.label_kind == "binary":
+        # Takes half a second to load, and similarities do not need it.
+        from sklearn.metrics import average_precision_score
+
         value = average_precision_score(labels, behind["soft"]) if labels.any() else None
         return {AVERAGE_PRECISION: value if value is None else float(value)}
     return {COSINE: spearman(behind["cosines"], labels)} if "cosines" in behind else {}

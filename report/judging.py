@@ -106,6 +106,13 @@ class Judged:
     def scores(self, metric: str) -> dict[str, Estimate]:
         return {e.system: e for e in self.estimates if e.metric == metric}
 
+    @property
+    def floors(self) -> list[str]:
+        """Return the rows of `report.floors` that have a score in the main metric, best first."""
+        means = {name: one.mean for name, one in self.scores(self.main_metric).items()}
+        known = [name for name, mean in means.items() if is_floor(name) and mean is not None]
+        return sorted(known, key=lambda name: -(means[name] or 0.0))
+
     def between(self, a: str, b: str, metric: str) -> Comparison | None:
         """Return the comparison of two systems, a minus b; None where they were not compared."""
         for versus in self.comparisons:

@@ -291,19 +291,15 @@ def _not_above(place: Judged) -> dict[str, list[str]]:
 
     The best of these rows comes first.
     """
-    scores = place.scores(place.main_metric)
-    means = {name: scores[name].mean for name in scores if is_floor(name)}
-    known = [name for name, mean in means.items() if mean is not None]
-    known.sort(key=lambda name: -(means[name] or 0.0))
-    found = {}
+    not_above = {}
     for reader, system in place.question.best.items():
-        compared = {name: place.between(system, name, place.main_metric) for name in known}
-        found[reader] = [
+        compared = {name: place.between(system, name, place.main_metric) for name in place.floors}
+        not_above[reader] = [
             name
             for name, versus in compared.items()
             if versus and not (versus.decided and (versus.difference or 0.0) > 0)
         ]
-    return found
+    return not_above
 
 
 def _floor_in_short(asked: Sequence[Judged]) -> list[str]:
@@ -311,13 +307,10 @@ def _floor_in_short(asked: Sequence[Judged]) -> list[str]:
     sentences = []
     for place in asked:
         scores = place.scores(place.main_metric)
-        means = {name: scores[name].mean for name in scores if is_floor(name)}
-        known = {name: mean for name, mean in means.items() if mean is not None}
-        if known and all(
-            scores[system].mean is not None for system in place.question.best.values()
-        ):
+        best = place.question.best.values()
+        if place.floors and all(scores[system].mean is not None for system in best):
             where = f" on {task_name(place.task)}" if len(asked) > 1 else ""
-            sentences += _above_floor(place, max(known, key=lambda name: known[name]), where)
+            sentences += _above_floor(place, place.floors[0], where)
     return sentences
 
 

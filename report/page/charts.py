@@ -12,7 +12,6 @@ from heads.config import READERS
 from report.cell import COSINE, rows_of
 from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
-from report.floors import is_floor
 from report.judging import Judged
 from report.page.figure import INK, MUTED, PAPER, SERIES, Figure, draw, legend
 from report.page.tables import Table, number, word
@@ -78,12 +77,9 @@ def _between_readers(place: Judged) -> list[Difference]:
 
 def _above_floor(place: Judged) -> list[Difference]:
     """Return the differences of the best systems from the best of what needs no trained head."""
-    metric = place.main_metric
-    means = {e.system: e.mean for e in place.scores(metric).values() if is_floor(e.system)}
-    floors = [name for name, mean in means.items() if mean is not None]
-    rows = []
+    metric, rows = place.main_metric, []
     for reader, system in place.question.best.items():
-        for floor in sorted(floors, key=lambda name: -(means[name] or 0.0))[:1]:
+        for floor in place.floors[:1]:
             versus = place.between(system, floor, metric)
             if versus is not None and versus.difference is not None:
                 words = f"{_about(place, metric)}: {READERS[reader]} minus {floor}"
