@@ -13,9 +13,11 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 CASES = Path(__file__).parent / "cases"
 # Where the student's code and what it builds on lie in the tree.
@@ -67,17 +70,8 @@ class Given(dict[str, Tensor]):
     @contextmanager
     def squaring(self, module: nn.Module) -> Iterator[Any]:
         """Put squares in the place of dropout in training: no chance, and their place shows."""
-
-        def squares(input: Tensor, p: float = 0.5, training: bool = True, *_: Any) -> Tensor:
-            return input.square() if training else input
-
-        # `nn.Dropout` calls it, too.
-        dropout = nn.functional.dropout
-        nn.functional.dropout = squares  # type: ignore[assignment]
-        try:
+        with _Squares():
             yield module.train()
-        finally:
-            nn.functional.dropout = dropout
 
     @contextmanager
     def own_work(self, *names: str) -> Iterator[None]:
@@ -130,6 +124,23 @@ class Given(dict[str, Tensor]):
         )
 
 
+class _Squares(TorchFunctionMode):
+    """While it is on, all forms of PyTorch's dropout square, however they were imported."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") not in ("dropout", "dropout_"):
+            return func(*args, **kwargs)
+        # F.dropout(input, p, training, inplace), and torch.dropout(input, p, train).
+        named = dict(zip(("input", "p", "training", "inplace"), args, strict=False)) | kwargs
+        input, training = named["input"], named.get("training", named.get("train", True))
+        squares = input.square() if training else input
+        in_place = named.get("inplace", func.__name__ == "dropout_")
+        return input.copy_(squares) if in_place else squares
+
+
 class _Refusing(ModuleType):
     """In place of a module: whatever is called of it refuses."""
 
@@ -161,6 +172,8 @@ def run(
     process = os.getpid()
     if cpu_seconds:
         signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
+        # The first optimizer imports for seconds, which are not the student's.
+        torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
     cases = json.loads(Path(suite, "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
     with np.load(Path(suite, "inputs.npz"), allow_pickle=False) as stored:
@@ -261,12 +274,23 @@ def import_from(tree: Path) -> None:
     importlib.invalidate_caches()
 
 
+def refuse_kernels() -> torch.library.Library:
+    """Let PyTorch's kernels of Adam refuse, as long as what is returned is kept."""
+    kernels = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings(action="ignore"):  # PyTorch warns that they are replaced
+        for name, form in product(("_fused_adam_", "_fused_adamw_"), ("", ".tensor_lr")):
+            kernels.impl(name + form, _refusal("PyTorch's Adam"), "CPU")
+    return kernels
+
+
 def main() -> None:
     """Run what the command line says, whatever the cases do."""
     spec = json.loads(sys.argv[1])
     sys.dont_write_bytecode = True
+    kernels = refuse_kernels()
     import_from(Path(spec.pop("tree")))
     run(**spec)
+    del kernels
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
 from assignment.intake import Submission
 from assignment.isolation import Job, Limits
+from assignment.isolation.image import write_refusing
 from assignment.marks import Mark
 from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
@@ -155,7 +156,7 @@ def _grade(
         spec |= {"names": waiting, "cpu_seconds": max(1.0, limits.cpu_seconds * CASE)}
         command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
         returns = tuple(f"out/{name}{ending}" for name in waiting for ending in ENDINGS)
-        job = Job(command, folder, limits, (kit, suite, tree), user, returns)
+        job = Job(command, folder, limits, (kit, suite, tree), user, returns, kit / "optim")
         _check_room(place, limits)
         outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)
@@ -199,6 +200,7 @@ def _lay_out(exam: Exam, place: Path, user: int | None) -> None:
     shutil.copyfile(exam.driver, kit / "driver.py")
     if exam.cases.is_dir():
         shutil.copytree(exam.cases, kit / "cases", ignore=shutil.ignore_patterns("__pycache__"))
+    write_refusing(kit / "optim")
     given.mkdir()
     cases = json.dumps({"cases": exam.suite.about["cases"]})
     (given / "suite.json").write_text(cases, encoding="utf-8")

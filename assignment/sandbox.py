@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assignment.isolation import ROOT, Job, Limits, probe
+from assignment.isolation import ROOT, Job, Limits, other_libraries, probe
 from assignment.isolation.inside import READY, kill_below, processes_below
 from assignment.isolation.ways import BUBBLEWRAP, CONTAINER, NAMES, USER, WAYS, Way
 from assignment.walk import files_below
@@ -125,8 +125,10 @@ def fault_of(
     """
     if isolation.way is USER and not isolation.own_users:
         return "root as root is not kept from anything"
-    paths = [str(folder.resolve()) for folder in hidden]
-    paths += [entry.path for folder in paths for entry in files_below(folder)]
+    # The other ways do not mount these.
+    closed = [*hidden, *(other_libraries() if traces and isolation.way is USER else ())]
+    paths = [str(folder.resolve()) for folder in closed]
+    paths += [entry.path for folder in hidden for entry in files_below(folder.resolve())]
     spec = {"paths": paths, "skip": [], "seconds": PROBE_SECONDS, **(traces or {})}
     spec["folders"] = site.getsitepackages()
     with tempfile.TemporaryDirectory() as folder:
@@ -149,6 +151,11 @@ def fault_of(
     found = json.loads(outcome.output.splitlines()[-1])
     if path := found["found"]:
         what = "open" if path in paths else "read the solution in"
+        if what == "open" and Path(path) in other_libraries():
+            return (
+                f"students' code can import {path}; on a machine that is thrown away, run "
+                "python -m assignment.isolation.image"
+            )
         return f"students' code can {what} {path}; chmod -R go-rwx its folder, or move it"
     if found["late"]:
         seconds = f"{PROBE_SECONDS} s were too short to look at all"

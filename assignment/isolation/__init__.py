@@ -4,9 +4,13 @@ Standard library only: this package is imported in the sandbox, too.
 """
 
 import os
+import re
 import site
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +41,46 @@ PACKAGES = (
     *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation", "report"),
     *("experiment", "search", "benchmarks", "tests", "assignment"),
 )
+# What students' code may import besides Python's own modules, with all that these require.
+LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
+# Where other libraries may lie: below Python's prefixes, and those of the system's own Python.
+LIBRARY_FOLDERS = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
+# PyTorch's Adam and AdamW, in its folder `optim`. Students write AdamW themselves.
+LIBRARY_ADAM = ("adam.py", "adamw.py", "sparse_adam.py", "_functional.py")
+
+
+@cache
+def needed() -> tuple[frozenset[str], frozenset[Path]]:
+    """Return what LIBRARIES and all that they require have in folders, by name; and the folders."""
+    names, folders, waiting, seen = set(LIBRARIES), set[Path](), list(LIBRARIES), set[str]()
+    while waiting:
+        try:
+            library = metadata.distribution(waiting.pop())
+        except metadata.PackageNotFoundError:  # of another system
+            continue
+        if library.name not in seen:
+            seen.add(library.name)
+            folders.add(Path(str(library.locate_file(""))).resolve())
+            names |= {file.parts[0] for file in library.files or ()}
+            required = [line for line in library.requires or () if "extra ==" not in line]
+            waiting += [re.split(r"[^\w.-]", line)[0] for line in required]
+    return frozenset(names), frozenset(folders)
+
+
+@cache
+def other_libraries() -> tuple[Path, ...]:
+    """Return the folders of all libraries that students' code may not import."""
+    names, folders = needed()
+    prefixes = {*map(Path, PREFIXES), Path("/usr")}
+    places = {p.resolve() for prefix in prefixes for f in LIBRARY_FOLDERS for p in prefix.glob(f)}
+    inside = [path for folder in folders for path in folder.iterdir() if path.is_dir()]
+    others = [path for path in inside if path.name not in names and path.suffix != ".dist-info"]
+    return tuple(sorted([*(places - folders), *others]))
+
+
+def optim() -> Path:
+    """Return the folder of PyTorch's optimizers."""
+    return Path(str(metadata.distribution("torch").locate_file("torch/optim")))
 
 
 @dataclass(frozen=True)
@@ -76,6 +120,7 @@ class Job:
     reads: tuple[Path, ...] = ()  # folders to read, besides Python and the system's libraries
     user: int | None = None  # run as root: the user id that it gets; one per command at a time
     returns: tuple[str, ...] = ()  # the files in its folder that are handed back
+    instead: Path | None = None  # folder of the files that stand in place of LIBRARY_ADAM
 
     @property
     def visible(self) -> list[str]:
@@ -94,18 +139,31 @@ class Job:
 
     @property
     def covered(self) -> list[str]:
-        """Return this project's folders within what is visible: an empty one is there instead."""
+        """Return the folders within what is visible in whose place there is an empty one.
+
+        They are this project's own, and those of libraries that students may not import.
+        """
         beside = [Path(folder) for folder in site.getsitepackages()]
         folders = [place / name for place in beside for name in PACKAGES]
         folders += [*(ROOT.iterdir() if ROOT not in beside else ()), *KIT.iterdir()]
+        folders += [*other_libraries(), *([optim() / "__pycache__"] if self.instead else [])]
         kept = [path.resolve() for path in (KIT / "isolation", *map(Path, PREFIXES), *beside)]
         real = {folder.resolve() for folder in folders if folder.is_dir()}
         hidden = [folder for folder in real if not any(k.is_relative_to(folder) for k in kept)]
-        # /lib may be a link to /usr/lib: what is in one is in both.
+        # A folder in a covered one is no longer there.
+        outer = [f for f in hidden if not any(f != h and f.is_relative_to(h) for h in hidden)]
+        return sorted(path for path, _ in self._seen(outer))
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """Return the files that it sees in the place of others, by the others' paths."""
+        files = [optim().resolve() / name for name in LIBRARY_ADAM] if self.instead else []
+        return {path: f"{self.instead}/{file.name}" for path, file in self._seen(files)}
+
+    def _seen(self, real: Iterable[Path]) -> Iterable[tuple[str, Path]]:
+        """Yield where real paths are seen; /lib may be a link to /usr/lib, and is seen twice."""
         places = {path: Path(path).resolve() for path in self.visible}
-        return sorted(
-            os.path.join(path, folder.relative_to(place))
-            for path, place in places.items()
-            for folder in hidden
-            if folder.is_relative_to(place)
-        )
+        for path, place in places.items():
+            for one in real:
+                if one.is_relative_to(place):
+                    yield os.path.join(path, one.relative_to(place)), one

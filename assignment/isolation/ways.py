@@ -55,6 +55,7 @@ def _in_container(job: Job, inside: Sequence[str]) -> list[str]:
             words.append(f"--volume={path}:{path}:ro")
     # What is on this machine in the job's folder stays empty.
     words += [f"--volume={job.folder}:{path}:ro" for path in job.covered]
+    words += [f"--volume={file}:{path}:ro" for path, file in job.replaced.items()]
     words.append(f"--tmpfs={job.folder}:rw,size={limits.disk_bytes},mode=1777")
     if Path(words[0]).name == "podman":
         empty = job.folder.with_name(f"{job.folder.name}.root")
@@ -118,6 +119,8 @@ def _in_bubblewrap(job: Job, inside: Sequence[str]) -> list[str]:
         words += ["--ro-bind", path, path]
     for path in job.covered:
         words += ["--tmpfs", path, "--remount-ro", path]
+    for path, file in job.replaced.items():
+        words += ["--ro-bind", file, path]
     for path in DEVICES:
         words += ["--dev-bind", path, path]
     words += ["--perms", "1777", "--size", str(job.limits.disk_bytes), "--tmpfs", folder]
