@@ -29,6 +29,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
+GRADIENTS = "gradient"  # how the names of arrays begin that are gradients, or say whether they are
 NO_ANSWER = "no answer"
 PLACE = "\nat "  # in what the driver writes of a case that raised: where, in the student's code
 # In a file, where a mistake gives no array.
@@ -42,11 +43,17 @@ class CaseResult:
     case: str
     part: str
     passed: bool
+    half: bool = False  # of its points: all values are right, and only gradients are wrong
     computed: str = ""  # the first thing that is wrong, in words
     expected: str = ""  # what should stand there
     look: str = ""  # where to look
     mistakes: tuple[str, ...] = ()  # the known mistakes that give the same answers
     remarks: str = ""  # lines of what costs no points
+
+    @property
+    def share(self) -> float:
+        """Return the share of the case's points."""
+        return 1.0 if self.passed else 0.5 if self.half else 0.0
 
     @property
     def lines(self) -> list[str]:
@@ -137,12 +144,14 @@ def judge_arrays(
         answered: case -> what was answered.
         unanswered: case -> why there is no answer, if it is known; after a line end, where.
     """
-    causes = sorted(_causes(suite, answered))
+    wrong = changes({case: suite.answers[case] for case in answered}, answered)
+    causes = sorted(_causes(suite, answered, wrong))
     results = []
     for case in suite.about["cases"]:
-        name, look = case["name"], ""
+        name, look, half = case["name"], "", False
         if name in answered:
             array, computed, expected = difference(suite.answers[name], answered[name])
+            half = all(a.startswith(GRADIENTS) for c, a in wrong if c == name)
         else:
             computed, _, look = (unanswered or {}).get(name, NO_ANSWER).partition("\n")
             array, expected = ALL, "an answer"
@@ -150,31 +159,44 @@ def judge_arrays(
             results.append(CaseResult(name, case["part"], True))
             continue
         mistakes = tuple(dict.fromkeys(mistake for unit, mistake in causes if unit[0] == name))
-        look = look or _places(suite, case, array, mistakes)
-        results.append(CaseResult(name, case["part"], False, computed, expected, look, mistakes))
+        look = look or _places(suite, (name, array), mistakes, answered, wrong)
+        words = computed, expected, look, mistakes
+        results.append(CaseResult(name, case["part"], False, half, *words))
     return results
 
 
-def _places(suite: Suite, case: dict[str, Any], array: str, mistakes: tuple[str, ...]) -> str:
-    """Return where to look: at most two of the functions whose known mistakes change an array.
+def _places(
+    suite: Suite,
+    unit: Unit,
+    mistakes: tuple[str, ...],
+    answered: dict[str, Arrays],
+    wrong: Changes,
+) -> str:
+    """Return where to look: at most two functions whose known mistakes change an array.
 
-    Without any, those that the part asks for.
+    They are those whose mistakes would explain most of what is wrong. A mistake that also changes
+    something that the student has right explains nothing.
     """
-    of_part = (m for m in suite.about["mistakes"] if m["part"] == case["part"])
-    known = [m for m in of_part if "place" in m]  # 1.0 wrote suites without
-    fitting = [m["place"] for m in known if m["name"] in mistakes] or [
-        m["place"]
-        for m in known
-        if (case["name"], array) in (changed := suite.mistakes[m["name"]])
-        or (array == ALL and any(c == case["name"] for c, _ in changed))
-    ]
-    likeliest = [place for place, _ in Counter(fitting).most_common(2)]
-    part = next(part for part in suite.about["parts"] if part["name"] == case["part"])
-    places = [place.split(":") for place in likeliest or part.get("places", [])]
-    return ", or ".join(f"{name} in {file}" for file, name in places)
+
+    def is_right(case: str, array: str) -> bool:
+        wrong_in_case = array == ALL and any(c == case for c, _ in wrong)
+        return case in answered and (case, array) not in wrong and not wrong_in_case
+
+    case, array = unit
+    known = [m for m in suite.about["mistakes"] if "place" in m]  # 1.0 wrote suites without
+    explained = Counter({m["place"]: 1 for m in known if m["name"] in mistakes})
+    for mistake in () if explained else known:
+        changed, place = suite.mistakes[mistake["name"]], mistake["place"]
+        concerned = unit in changed or (array == ALL and any(c == case for c, _ in changed))
+        if concerned and not any(is_right(*other) for other in changed):
+            explained[place] = max(explained[place], len(changed))
+    likeliest = [place.split(":") for place, _ in explained.most_common(2)]
+    return ", or ".join(f"{name} in {file}" for file, name in likeliest)
 
 
-def _causes(suite: Suite, answered: dict[str, Arrays]) -> Iterator[tuple[Unit, str]]:
+def _causes(
+    suite: Suite, answered: dict[str, Arrays], wrong: Changes
+) -> Iterator[tuple[Unit, str]]:
     """Yield wrong arrays that are those of a known mistake, and its name."""
     parts = {case["part"] for case in suite.about["cases"] if case["name"] in answered}
     explained = {
@@ -183,7 +205,7 @@ def _causes(suite: Suite, answered: dict[str, Arrays]) -> Iterator[tuple[Unit, s
         if mistake["part"] in parts
         and (units := _explained(suite.mistakes[mistake["name"]], answered))
     }
-    for unit in changes({case: suite.answers[case] for case in answered}, answered):
+    for unit in wrong:
         fitting = {name: len(units) for name, units in explained.items() if unit in units}
         most = [name for name, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.

@@ -172,8 +172,7 @@ def run(
     process = os.getpid()
     if cpu_seconds:
         signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
-        # The first optimizer imports for seconds, which are not the student's.
-        torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
+        warm_up()
     cases = json.loads(Path(suite, "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
     with np.load(Path(suite, "inputs.npz"), allow_pickle=False) as stored:
@@ -199,6 +198,11 @@ def run(
     if cpu_seconds:
         signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
+
+
+def warm_up() -> None:
+    """Let PyTorch import what its first optimizer needs, for seconds that are not the student's."""
+    torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
 
 
 def _end_copy(process: int) -> None:

@@ -17,15 +17,15 @@ def _model() -> Any:
 # -------------------------------------------------------------------------------------- attention
 
 
-def _draw_tensors(draw: Any, lengths: Any) -> dict[str, Any]:
-    # As many heads as numbers in one would hide an exchange of the two.
-    count, size = draw.sizes(2, 3, 5)
-    shape = (lengths.sum(), count, size)
-    return {**{name: draw.floats(*shape) for name in QKV}, "lengths": lengths}
+def _draw_tensors(draw: Any, sequences: int) -> dict[str, Any]:
+    # Heads, numbers in one, and tokens of a sequence: equal ones would hide an exchange.
+    count, size, *lengths = draw.sizes(2 + sequences, 2, 7)
+    shape = (sum(lengths), count, size)
+    return {**{name: draw.floats(*shape) for name in QKV}, "lengths": np.array(lengths)}
 
 
 def draw_one_sequence(draw: Any) -> dict[str, Any]:
-    return _draw_tensors(draw, draw.sizes(1, 4, 6))
+    return _draw_tensors(draw, 1)
 
 
 def one_sequence(given: Any) -> dict[str, Tensor]:
@@ -34,7 +34,7 @@ def one_sequence(given: Any) -> dict[str, Tensor]:
 
 
 def draw_several_sequences(draw: Any) -> dict[str, Any]:
-    return _draw_tensors(draw, draw.sizes(3, 2, 7))
+    return _draw_tensors(draw, 3)
 
 
 def several_sequences(given: Any) -> dict[str, Tensor]:
@@ -50,7 +50,7 @@ def several_sequences(given: Any) -> dict[str, Tensor]:
 
 
 def draw_dropped(draw: Any) -> dict[str, Any]:
-    return _draw_tensors(draw, draw.sizes(2, 3, 6))
+    return _draw_tensors(draw, 2)
 
 
 def dropped(given: Any) -> dict[str, Tensor]:
@@ -62,12 +62,11 @@ def dropped(given: Any) -> dict[str, Tensor]:
 
 def draw_heads(draw: Any) -> dict[str, Any]:
     """Return the states of two sequences, and the weights of a layer."""
-    count, size = map(int, draw.sizes(2, 3, 5))
-    lengths = draw.sizes(2, 2, 6)
+    count, size, *lengths = map(int, draw.sizes(4, 2, 7))
     sizes = {"hidden_size": count * size, "num_attention_heads": count}
-    states = draw.floats(lengths.sum(), count * size)
+    states = draw.floats(sum(lengths), count * size)
     weights = draw.weights(_model().BertSelfAttention(draw.config(**sizes)))
-    return {**sizes, "lengths": lengths, "states": states, **weights}
+    return {**sizes, "lengths": np.array(lengths), "states": states, **weights}
 
 
 def heads(given: Any) -> dict[str, Tensor]:
@@ -149,7 +148,9 @@ def layer(given: Any) -> dict[str, Tensor]:
     module.attention = lambda hidden_states, batch: hidden_states.roll(1, 0) - 0.3
     states = module(given["states"], given.batch())
     gradients = given.gradients(lambda x: module(x, given.batch()), "states", module=module)
-    return {"states": states, **gradients}
+    with given.squaring(module):
+        dropped = module(given["states"], given.batch())
+    return {"states": states, **gradients, "states, squares in dropout's place": dropped}
 
 
 # ------------------------------------------------------------------------------------- embeddings

@@ -207,7 +207,7 @@ class _Model(nn.Module):
 def draw_two_views(draw: Any) -> dict[str, Any]:
     """Return the weights, masks and batches of a small model."""
     rows, size, width = draw.size(3, 5), draw.size(4, 6), draw.size(7, 9)
-    weight = draw.floats(width, size)
+    weight = draw.floats(width, size, scale=0.1)  # small ones have large gradients
     masks = (draw.random.random((12 * rows, size)) < 0.7).astype(np.float32)
     # The first view differs from the second, and from one without dropout.
     masks[3 * rows, 0], masks[6 * rows, 0] = 0, 1
@@ -225,7 +225,10 @@ def two_views(given: Any) -> dict[str, Tensor]:
     views = _loop().unsupervised_views(model, given["batch 0"])
     # Either may have been computed first.
     first, second = sorted(views, key=lambda view: view[0, 0].item())
-    return {"one view": first, "other view": second, **_as_left(model, views)}
+    # Masks of PyTorch's own differ unless somebody sets its seed in between.
+    drawn = _loop().unsupervised_views(nn.Dropout().eval(), torch.ones(100))
+    differ = {"views differ by their dropout": torch.tensor(not torch.equal(*drawn))}
+    return {"one view": first, "other view": second, **_as_left(model, views), **differ}
 
 
 def _as_left(model: nn.Module, views: Any) -> dict[str, Tensor]:

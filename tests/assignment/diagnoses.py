@@ -3,8 +3,9 @@
     python -m tests.assignment.diagnoses [--part PART ...] [--seed N]
 
 Each mistake and each correct alternative of `fair_*.toml` stands in the solution for a while, and
-is asked everything that a public and a hidden suite ask. `known` in those files, which was added
-after the first measurement, lists the names that a reader held to be right.
+is asked everything that a public and a hidden suite ask. `wrong` in those files names the functions
+that are wrong. `known`, which was added after the first measurement, lists the known mistakes that
+a reader held to be right. A cause or a place to look at that is neither is misleading.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from assignment.trees import with_body, write_tree
 HERE = Path(__file__).parent
 KINDS = ("public", "hidden")
 # The worst comes first: of two suites the worse answer counts.
+WORDS = ("wrong ", "look at", "likely cause")
 VERDICTS = ("missed", "misleading", "unnamed", "named")
 
 
@@ -85,12 +87,14 @@ class Exams:
 
 def verdict(entry: Mapping[str, Any], results: Sequence[CaseResult]) -> str:
     """Return one of VERDICTS on what was said of a mistake."""
-    named = {name for result in results for name in result.mistakes}
     if all(result.passed for result in results):
         return "missed"
-    if not named:
-        return "unnamed"
-    return "named" if named <= set(entry.get("known", ())) else "misleading"
+    named = {name for result in results for name in result.mistakes}
+    wrong = {f"{name} in {file}" for file, name in (w.split(":") for w in entry.get("wrong", ()))}
+    looks = [set(r.look.split(", or ")) for r in results if " in " in r.look]
+    if not named <= set(entry.get("known", ())) or any(not look & wrong for look in looks):
+        return "misleading"
+    return "named" if named else "unnamed"
 
 
 def main() -> None:
@@ -109,7 +113,7 @@ def main() -> None:
                 for suite, results in exams.results(entry["code"]):
                     verdicts.append(verdict(entry, results))
                     lines = [line.strip() for line in report(suite, results)]
-                    wrong += [line for line in lines if line.startswith("wr") or "cause: " in line]
+                    wrong += [line for line in lines if line.startswith(WORDS)]
                 worst = min(verdicts, key=VERDICTS.index)
                 if kind == "alternative":
                     worst = "false alarm" if wrong else "right"

@@ -224,6 +224,10 @@ import numpy as np
 torch = sys.modules["torch"] = ModuleType("torch")  # which takes a second
 torch.Tensor, torch.nn = np.ndarray, ModuleType("nn")
 torch.nn.Module = object
+overrides = sys.modules["torch.overrides"] = ModuleType("torch.overrides")
+overrides.TorchFunctionMode = object
+torch.library = ModuleType("library")
+torch.library.Library = object
 from assignment import driver
 
 def answer(function, inputs):
@@ -237,7 +241,7 @@ def answer(function, inputs):
         time.sleep(9)
     return {"x": np.ones(2)}, []
 
-driver.answer = answer
+driver.answer, driver.warm_up = answer, lambda: None
 driver.run(sys.argv[1], sys.argv[1], sys.argv[2:], cpu_seconds=0.5)
 """
 
