@@ -175,21 +175,27 @@ def _places(
     """Return where to look: at most two functions whose known mistakes change an array.
 
     They are those whose mistakes would explain most of what is wrong. A mistake that also changes
-    something that the student has right explains nothing.
+    an array that the student has right explains nothing; or, if that leaves no function, a mistake
+    that also changes a case that the student has right.
     """
-
-    def is_right(case: str, array: str) -> bool:
-        wrong_in_case = array == ALL and any(c == case for c, _ in wrong)
-        return case in answered and (case, array) not in wrong and not wrong_in_case
-
     case, array = unit
+    wrong_cases = {case for case, _ in wrong}
+
+    def is_right(other: Unit, whole: bool) -> bool:
+        if other[0] not in answered:
+            return False
+        return other[0] not in wrong_cases if whole or other[1] == ALL else other not in wrong
+
     known = [m for m in suite.about["mistakes"] if "place" in m]  # 1.0 wrote suites without
     explained = Counter({m["place"]: 1 for m in known if m["name"] in mistakes})
-    for mistake in () if explained else known:
-        changed, place = suite.mistakes[mistake["name"]], mistake["place"]
-        concerned = unit in changed or (array == ALL and any(c == case for c, _ in changed))
-        if concerned and not any(is_right(*other) for other in changed):
-            explained[place] = max(explained[place], len(changed))
+    for whole in (False, True):
+        for mistake in () if explained else known:
+            changed, place = suite.mistakes[mistake["name"]], mistake["place"]
+            of_case = (array == ALL or whole) and any(other[0] == case for other in changed)
+            if (unit in changed or of_case) and not any(
+                is_right(other, whole) for other in changed
+            ):
+                explained[place] = max(explained[place], len(changed))
     likeliest = [place.split(":") for place, _ in explained.most_common(2)]
     return ", or ".join(f"{name} in {file}" for file, name in likeliest)
 

@@ -18,7 +18,8 @@ def draw_poolings(draw: Any) -> dict[str, Any]:
     """Return the states of five depths of three sequences."""
     lengths, size = draw.sizes(3, 2, 7), draw.size(5, 8)
     shape = (lengths.sum(), size)
-    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(5)}}
+    states = {f"states {i}": draw.floats(*shape) for i in range(5)}
+    return {"lengths": lengths, "first_lengths": lengths // 2, **states}  # the sequences are pairs
 
 
 def poolings(given: Any) -> dict[str, Tensor]:
@@ -37,7 +38,8 @@ def poolings(given: Any) -> dict[str, Tensor]:
 def draw_mean_of_tokens(draw: Any) -> dict[str, Any]:
     """Return states of three sequences."""
     lengths = draw.sizes(3, 2, 7)
-    return {"lengths": lengths, "states": draw.floats(lengths.sum(), draw.size(5, 8))}
+    states = draw.floats(lengths.sum(), draw.size(5, 8))
+    return {"lengths": lengths, "first_lengths": lengths // 2, "states": states}
 
 
 def mean_of_tokens(given: Any) -> dict[str, Tensor]:
