@@ -43,12 +43,12 @@ class CaseResult:
     case: str
     part: str
     passed: bool
-    half: bool = False  # of its points: all values are right, and only gradients are wrong
     computed: str = ""  # the first thing that is wrong, in words
     expected: str = ""  # what should stand there
     look: str = ""  # where to look
     mistakes: tuple[str, ...] = ()  # the known mistakes that give the same answers
     remarks: str = ""  # lines of what costs no points
+    half: bool = False  # of its points: all values are right, and only gradients are wrong
 
     @property
     def share(self) -> float:
@@ -161,7 +161,7 @@ def judge_arrays(
         mistakes = tuple(dict.fromkeys(mistake for unit, mistake in causes if unit[0] == name))
         look = look or _places(suite, (name, array), mistakes, answered, wrong)
         words = computed, expected, look, mistakes
-        results.append(CaseResult(name, case["part"], False, half, *words))
+        results.append(CaseResult(name, case["part"], False, *words, half=half))
     return results
 
 

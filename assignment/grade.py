@@ -151,7 +151,7 @@ def grade(options: GradeOptions) -> int:
             with progress("grading", len(members), "submission") as bar:
                 graded = grade_class(members, exam, options.jobs, work)
                 for member, mark in zip(members, graded, strict=True):
-                    marks.append(with_leaderboard(mark, member.path, *gold) if gold else mark)
+                    marks.append(with_leaderboard(mark, member.place, *gold) if gold else mark)
                     bar.update()
         finally:  # a stop keeps the marks that were made
             if marks:

@@ -137,7 +137,8 @@ def _grade(
     submission: Submission, exam: Exam, user: int | None, place: Path, stop: threading.Event
 ) -> Mark:
     kit, suite, tree, answers = (place / name for name in ("kit", "suite", "tree", "answers"))
-    left = intake.take_code(submission.tree, tree, exam.files, exam.starter)
+    left = [*submission.notes]
+    left += intake.take_code(submission.tree, tree, exam.files, exam.starter)
     if exam.code and exam.starter:
         own_code = intake.own_code(tree, exam.files, exam.starter)
         write_text(exam.code / f"{submission.name}.py", own_code)

@@ -13,7 +13,9 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from assignment.parts import PARTS
+from assignment.submission.opening import MOST_BYTES as MOST_PREDICTIONS
 from assignment.submission.opening import is_hidden, short, zip_entries
+from assignment.submission.reader import named
 from assignment.walk import files_below, open_plain
 from data.examples import DataError
 from runtime.errors import UserError
@@ -21,14 +23,14 @@ from runtime.streams import printable
 
 MOST_BYTES = 2**20  # of a file of code
 MOST_ZIP = 2**26  # bytes: a whole tree with its small checkpoint has 16 MB
-MOST_TOTAL = 2**26  # bytes of all code in a zip
-DEEPEST = 8  # folders around a file in a zip
+MOST_TOTAL = 2**26  # bytes of all that is taken of a submission
+DEEPEST = 8  # folders around a file
+MOST_ZIPS = 2  # in each other, in what was handed in
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
 FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__", "site-packages"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
 SUFFIXES = {".py", ".txt", ".json"}  # the training data stay behind
 MOST_NEW = 100  # modules of a student's own
-DEPTH = 2  # folders around a submission's tree, as archives add them
 LONGEST = 200  # bytes of a submission's name, after which files are named
 # A file and a folder of one name, or too long a name. Other errors are not the student's fault.
 BAD_NAME = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
@@ -37,12 +39,13 @@ NOT_TAKEN = f"not a regular file of at most {MOST_BYTES >> 20} MB, or in conflic
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's."""
+    """One student's, laid out as plain files."""
 
     name: str  # of the folder or zip handed in
-    tree: Path  # where the packages lie, in it or a little below
-    path: Path  # the folder or zip
+    tree: Path  # where the packages lie
+    place: Path  # all that was taken of it, its predictions too
     fault: str = ""  # why it cannot be read
+    notes: tuple[str, ...] = ()  # what was done with it, and what was not taken
 
 
 def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
@@ -58,8 +61,8 @@ def submissions(
 
     A folder that has one of the files that the assignment asks for is a submission; any other,
     unless `single`, holds submissions, and whatever else lies in it is one with a fault, so that it
-    is not overlooked. Of two of one name the newer one has it. The code in zips is unpacked into
-    new folders in `work`.
+    is not overlooked. Of two of one name the newer one has it. What they hold is laid out in new
+    folders in `work`.
 
     Raises:
         UserError: a path is no folder or zip, or holds nothing.
@@ -69,93 +72,180 @@ def submissions(
         if not path.is_dir() and not _is_zip(path):
             raise UserError(f"{path}: not a folder or zip; give a submission, or a folder of them")
         within = [path.resolve()]
-        if not single and not _is_zip(path) and not _tree(path, files, depth=0):
-            within = _shown(path)
+        if not (single or _is_zip(path) or any((path / name).is_file() for name in files)):
+            within = sorted(inside for inside in path.iterdir() if not is_hidden(inside.name))
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         entries += within
     by_name: dict[str, Submission] = {}
+    newer: dict[str, Path] = {}
     for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
         if name in by_name:
-            fault = f"{by_name[name].path.name}, which is newer, was graded under this name"
+            fault = f"{newer[name].name}, which is newer, was graded under this name"
             others = chain([entry.name], (f"{entry.name} ({n})" for n in count(2)))
             name = next(other for other in others if other not in by_name)
             by_name[name] = Submission(name, entry, entry, fault)
         else:
-            unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
-            by_name[name] = _submission(name, entry, files, unpacked)
+            newer[name] = entry
+            place = Path(tempfile.mkdtemp(prefix="submission-", dir=work))
+            by_name[name] = _submission(name, entry, files, place)
     return [by_name[name] for name in sorted(by_name)]
 
 
-def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> Submission:
-    """Return a submission, with what is wrong where its code is not found."""
-
-    def faulty(fault: str, place: Path = path) -> Submission:
-        return Submission(name, path, place, f"{printable(place.name)}: {fault}")
-
+def _submission(name: str, path: Path, files: Sequence[str], place: Path) -> Submission:
+    """Lay out a submission and return it, with what is wrong where its code is not found."""
+    fault = ""
     if len(os.fsencode(name)) > LONGEST:
-        return faulty(f"a name of more than {LONGEST} bytes; rename it")
-    if path.is_symlink() or not (path.is_dir() or _is_zip(path)):
+        fault = f"{printable(path.name)}: a name of more than {LONGEST} bytes; rename it"
+    elif path.is_symlink() or not (path.is_dir() or _is_zip(path)):
         kind = "a link" if path.is_symlink() else "no folder and no .zip"
-        return faulty(f"{kind}; hand in a zip")
-    if path.is_dir() and (tree := _tree(path, files)):
-        return Submission(name, tree, path)
-    # Some platforms give each student a folder with what was handed in.
-    zips = [path] if _is_zip(path) else [inside for inside in _shown(path) if _is_zip(inside)]
-    missing = f"none of {', '.join(files[:3])} ... within {DEPTH} folders"
-    if len(zips) != 1:
-        return faulty(f"{len(zips)} zips, and no folder; hand in one" if zips else missing)
+        fault = f"{printable(path.name)}: {kind}; hand in a zip"
+    if fault:
+        return Submission(name, path, path, fault)
+    layout = _Layout(place / printable(path.stem), files)
     try:
-        _unpack(zips[0], unpacked)
+        layout.take(path)
     except DataError as error:
-        fault = str(error).removeprefix(f"{zips[0].parent}{os.sep}")
-        return Submission(name, path, path, printable(fault))
-    if tree := _tree(unpacked, files):
-        return Submission(name, tree, zips[0])
-    return faulty(missing, zips[0])
+        return Submission(name, path, path, printable(str(error).removeprefix(f"{path.parent}/")))
+    tree = layout.tree()
+    if tree is None:
+        fault = f"{printable(path.name)}: none of {', '.join(files[:3])} ... in it"
+    return Submission(name, tree or place, layout.folder, fault, tuple(layout.notes))
 
 
-def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
-    """Return the folder that the asked files are relative to, None if it is not there."""
-    if any(_is_plain(folder, name) for name in files):
-        return folder
-    inside = _shown(folder) if depth else []
-    deeper = (path for path in inside if path.is_dir() and not path.is_symlink())
-    return next(filter(None, (_tree(path, files, depth - 1) for path in deeper)), None)
+class _Layout:
+    """A folder of plain files: the code and the predictions of a submission, its zips unpacked.
+
+    Args:
+        folder: a new one.
+        files: what the assignment asks for.
+    """
+
+    def __init__(self, folder: Path, files: Sequence[str]):
+        self.folder, self.files = folder, files
+        self.notes: list[str] = []
+        self._total = 0
+        # A zip's folder -> when the zip was changed. Of files outside, the newest counts.
+        self._zips: dict[Path, float] = {}
+
+    def take(self, path: Path) -> None:
+        """Take what a folder or a zip holds.
+
+        Raises:
+            DataError: a zip is damaged, encrypted, too large, or holds what no honest zip does.
+        """
+        self.folder.mkdir()
+        if path.is_dir():
+            self._take_folder(path)
+        else:
+            self._unpack(path, self.folder, path.name)
+
+    def _take_folder(self, source: Path) -> None:
+        for entry in files_below(source, lambda name: name in FOLDERS_LEFT_OUT or is_hidden(name)):
+            name = Path(entry.path).relative_to(source)
+            if _is_zip(Path(entry.path)):
+                self._unpack(Path(entry.path), self.folder / name.with_suffix(""), str(name))
+            elif len(name.parts) <= DEEPEST and _is_wanted(entry.name):
+                content = _content(Path(entry.path))
+                self._count(content or b"")
+                changed = entry.stat(follow_symlinks=False).st_mtime
+                if content is None or not self._write(self.folder / name, content, changed):
+                    link = "a link" if entry.is_symlink() else NOT_TAKEN
+                    self.notes.append(f"{printable(str(name))}: {link}")
+
+    def _unpack(self, path: Path, folder: Path, shown: str, inside: int = 0) -> None:
+        """Write what is wanted of a zip into a folder, and of the zips in it below that."""
+
+        def wanted(*parts: str) -> bool:
+            kept = len(parts) <= DEEPEST and not any(p in FOLDERS_LEFT_OUT for p in parts)
+            file = _is_wanted(parts[-1]) or (
+                inside < MOST_ZIPS and parts[-1].lower().endswith(".zip")
+            )
+            return kept and file and not any(map(is_hidden, parts))
+
+        self._zips[folder] = path.stat().st_mtime
+        for name, content, changed in zip_entries(path, wanted, MOST_ZIP, MOST_ZIP):
+            self._count(content)
+            place = folder / PurePosixPath(name)
+            if len(content) > _most(place.name):
+                self.notes.append(f"{short(name, 80)}: {NOT_TAKEN}")
+            elif not self._write(place, content, changed):
+                raise DataError(
+                    f"{shown}: {short(name, 80)!r} is too long, or both a file and a folder; "
+                    "rename it and zip again"
+                )
+            elif place.suffix.lower() == ".zip":
+                self._unpack(place, place.with_suffix(""), f"{shown}/{short(name, 80)}", inside + 1)
+                place.unlink()
+
+    def _write(self, place: Path, content: bytes, changed: float) -> bool:
+        written = _write(place, content)
+        if written:
+            os.utime(place, (changed, changed))
+        return written
+
+    def _count(self, content: bytes) -> None:
+        self._total += len(content)
+        if self._total > MOST_TOTAL:
+            most = f"{MOST_TOTAL >> 20} MB of code and predictions"
+            raise DataError(f"{self.folder.name}: more than {most}; hand in only these")
+
+    def tree(self) -> Path | None:
+        """Return the folder that the asked files are relative to, None if none is there.
+
+        Of several copies the one in the zip that was changed last counts, then the one with most of
+        the files, then the one whose files were changed last. Files that lie loose are put where
+        they belong.
+        """
+        found: dict[Path, list[Path]] = {}
+        for entry in files_below(self.folder):
+            path = Path(entry.path)
+            for name in self.files:
+                if path.as_posix().endswith(f"/{name}") and path.stat().st_size <= MOST_BYTES:
+                    found.setdefault(path.parents[name.count("/")], []).append(path)
+        if not found:
+            return self._loose()
+
+        def newest(paths: Iterable[Path]) -> float:
+            return max((path.stat().st_mtime for path in paths), default=0.0)
+
+        def zip_of(tree: Path) -> Path | None:
+            return next((p for p in (tree, *tree.parents) if p in self._zips), None)
+
+        outside = newest(p for tree, paths in found.items() if not zip_of(tree) for p in paths)
+
+        def rank(tree: Path) -> tuple[float, int, float, int]:
+            around = zip_of(tree)
+            archived = self._zips[around] if around else outside
+            return archived, len(found[tree]), newest(found[tree]), -len(tree.parts)
+
+        first, *others = sorted(found, key=rank, reverse=True)
+        if others:
+            shown = [printable(str(tree.relative_to(self.folder))) for tree in (first, *others)]
+            copies = f"{len(shown)} copies of the code ({', '.join(shown[:4])})"
+            self.notes.append(f"{copies}: {shown[0]} was graded, the newest")
+        return first
+
+    def _loose(self) -> Path | None:
+        """Put asked files without their folders where they belong; None without any."""
+        by_name = {PurePosixPath(name).name: name for name in self.files}
+        tree = self.folder / "loose"
+        for entry in [*files_below(self.folder)]:
+            if entry.name in by_name and not (tree / by_name[entry.name]).exists():
+                _write(tree / by_name[entry.name], Path(entry.path).read_bytes())
+        if not tree.is_dir():
+            return None
+        self.notes.append("files without their folders: put where they belong")
+        return tree
 
 
-def _shown(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if not is_hidden(path.name))
+def _is_wanted(name: str) -> bool:
+    return _is_code(name) or bool(named(name))
 
 
 def _is_zip(path: Path) -> bool:
     return path.suffix.lower() == ".zip" and path.is_file() and not path.is_symlink()
-
-
-def _unpack(path: Path, folder: Path) -> None:
-    """Write the code in a zip, small plain files, into an empty folder.
-
-    Raises:
-        DataError: the zip is damaged, encrypted, too large, or holds what no honest zip does.
-    """
-    total = 0
-
-    def wanted(*parts: str) -> bool:
-        return len(parts) <= DEEPEST and not any(map(is_hidden, parts)) and _is_code(parts[-1])
-
-    for name, content in zip_entries(path, wanted, MOST_BYTES, MOST_ZIP):
-        total += len(content)
-        if total > MOST_TOTAL:
-            raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip only the code")
-        if len(content) > MOST_BYTES:
-            continue
-        if not _write(folder / PurePosixPath(name), content):
-            shown = short(name, 80)
-            raise DataError(
-                f"{path}: {shown!r} is too long, or both a file and a folder; "
-                "rename it and zip again"
-            )
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
@@ -175,8 +265,8 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
             _copy(Path(entry.path), target / Path(entry.path).relative_to(source))
     left = _take_new_modules(tree, target) if starter else []
     for name in files:
-        if not _is_plain(tree, name):
-            left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
+        if not (tree / name).is_file():
+            left.append(f"{name}: not there")
         elif not _copy(tree / name, target / name):
             left.append(f"{name}: {NOT_TAKEN}")
     return left
@@ -201,15 +291,12 @@ def _take_new_modules(tree: Path, target: Path) -> list[str]:
     left, taken = [], 0
     for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or is_hidden(name)):
         path = Path(entry.path).relative_to(tree)
-        if path.suffix != ".py" or not _is_code(path.name) or (target / path).exists():
-            continue
-        if is_hidden(path.name):
-            left.append(f"{printable(str(path))}: hidden")
-        elif taken == MOST_NEW:
+        new = path.suffix == ".py" and _is_code(path.name) and not (target / path).exists()
+        if new and taken == MOST_NEW:
             return [*left, f"{path}: more than {MOST_NEW} new modules"]
-        elif not _copy(Path(entry.path), target / path):
+        if new and not _copy(Path(entry.path), target / path):
             left.append(f"{printable(str(path))}: {NOT_TAKEN}")
-        taken += 1
+        taken += new
     return left
 
 
@@ -218,27 +305,30 @@ def _is_code(name: str) -> bool:
     return Path(name).suffix in SUFFIXES and not is_test
 
 
-def _is_plain(tree: Path, name: str) -> bool:
-    """Return whether a file is there, is a regular one, and no link leads to it."""
-    path = tree
-    for part in Path(name).parts:
-        path = path / part
-        if path.is_symlink():
-            return False
-    return path.is_file()
-
-
 def _copy(source: Path, target: Path) -> bool:
-    """Copy a regular file of bounded size and of one name; return whether it was one."""
+    content = _content(source)
+    return content is not None and _write(target, content)
+
+
+def _content(path: Path) -> bytes | None:
+    """Return what a regular file of one name holds; None if it is something else, or too large."""
     try:
-        with open_plain(source) as file:
-            content = file.read(MOST_BYTES + 1)
+        with open_plain(path) as file:
+            content = file.read(_most(path.name) + 1)
             linked = os.fstat(file.fileno()).st_nlink > 1
     except OSError:
-        return False
-    if linked or len(content) > MOST_BYTES:
-        return False
-    return _write(target, content)
+        return None
+    return None if linked or len(content) > _most(path.name) else content
+
+
+def _most(name: str) -> int:
+    return (
+        MOST_BYTES
+        if _is_code(name)
+        else MOST_ZIP
+        if name.lower().endswith(".zip")
+        else MOST_PREDICTIONS
+    )
 
 
 def _write(target: Path, content: bytes) -> bool:

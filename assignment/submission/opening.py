@@ -4,6 +4,7 @@ Nothing is unpacked to the disk, no link is followed, and no entry may name a pl
 stranger sends can only be read as text.
 """
 
+import calendar
 import stat
 import struct
 import zipfile
@@ -11,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from assignment.walk import files_below, open_plain
 from data.examples import DataError
@@ -47,10 +49,11 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "__MACOSX"))
 
 
-def open_submission(path: Path) -> list[Document]:
+def open_submission(path: Path, wanted: Callable[[str], Any] = lambda name: True) -> list[Document]:
     """Return the documents (.csv, .tsv, .txt) of a file, a folder or a zip, in order of names.
 
-    Hidden files, macOS's `__MACOSX` among them, are passed over.
+    Hidden files, macOS's `__MACOSX` among them, are passed over, and so are those in a folder or
+    zip whose names are not `wanted`.
 
     Raises:
         DataError: there is nothing to read, something is larger than allowed, a link or no plain
@@ -58,11 +61,16 @@ def open_submission(path: Path) -> list[Document]:
     """
     if path.is_symlink():
         raise DataError(f"{path}: a symbolic link; give the file or folder itself")
+
+    def is_document(*parts: str) -> bool:
+        shown = not any(map(is_hidden, parts))
+        return shown and parts[-1].lower().endswith(SUFFIXES) and bool(wanted(parts[-1]))
+
     if path.is_dir():
-        contents = _in_folder(path)
+        contents = _in_folder(path, is_document)
     elif path.suffix.lower() == ".zip":
-        entries = zip_entries(path, _is_document, MOST_BYTES, MOST_BYTES)
-        contents = ((short(f"{path.name}/{name}"), content) for name, content in entries)
+        entries = zip_entries(path, is_document, MOST_BYTES, MOST_BYTES)
+        contents = ((short(f"{path.name}/{entry.name}"), entry.content) for entry in entries)
     else:
         contents = iter([(printable(str(path)), _content(path, str(path)))])
     documents, total = [], 0
@@ -78,16 +86,12 @@ def open_submission(path: Path) -> list[Document]:
     return sorted(documents, key=lambda document: document.shown)
 
 
-def _is_document(*parts: str) -> bool:
-    return parts[-1].lower().endswith(SUFFIXES) and not any(map(is_hidden, parts))
-
-
-def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
+def _in_folder(folder: Path, is_document: Callable[..., bool]) -> Iterator[tuple[str, bytes]]:
     """Yield the path for messages and the content of each document in a folder."""
     for number, entry in enumerate(files_below(folder, is_hidden), start=1):
         if number > MOST_ENTRIES:
             raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
-        if _is_document(entry.name):
+        if is_document(entry.name):
             path = Path(entry.path)
             shown = short(str(folder.name / path.relative_to(folder)))
             yield shown, _content(path, shown)
@@ -107,10 +111,18 @@ def _content(path: Path, shown: str) -> bytes:
         raise DataError(f"{shown}: cannot be read ({reason}); check the path") from None
 
 
+class ZipEntry(NamedTuple):
+    """A file in a zip."""
+
+    name: str  # with "/" between folders, as Windows' programs do not always write it
+    content: bytes
+    changed: float  # in seconds, as a file's time
+
+
 def zip_entries(
     path: Path, wanted: Callable[..., bool], most: int, most_zip: int
-) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the wanted files of a zip.
+) -> Iterator[ZipEntry]:
+    """Yield the wanted files of a zip.
 
     Args:
         path: of a zip that anybody may have made.
@@ -131,17 +143,24 @@ def zip_entries(
             entries = archive.infolist()
             _check_entries(path, entries)
             for entry in entries:
-                parts = PurePosixPath(entry.filename).parts
-                if not entry.is_dir() and parts and wanted(*parts):
-                    # What an entry says of its size may be a lie.
+                name = _name_of(entry)
+                parts = PurePosixPath(name).parts
+                if not name.endswith("/") and parts and wanted(*parts):
+                    # What an entry says of its size may be a lie, and so may its date.
                     with archive.open(entry) as member:
-                        yield entry.filename, member.read(most + 1)
+                        year, month, day, *clock = entry.date_time
+                        changed = calendar.timegm((year, min(max(month, 1), 12), day, *clock))
+                        yield ZipEntry(name, member.read(most + 1), changed)
     except DataError:
         raise
     except DAMAGED as error:
         raise DataError(f"{path}: not a valid zip ({short(str(error))}); zip again") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _name_of(entry: zipfile.ZipInfo) -> str:
+    return entry.filename.replace("\\", "/")
 
 
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
@@ -151,8 +170,8 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     names = set()
     for entry in entries:
         shown = f"{path}: entry {short(entry.filename, 80)!r}"
-        place = PurePosixPath(entry.filename)
-        if place.is_absolute() or ".." in place.parts or "\\" in entry.filename:
+        place = PurePosixPath(_name_of(entry))
+        if place.is_absolute() or ".." in place.parts:
             raise DataError(f"{shown} has a path outside the zip; zip the folder itself")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise DataError(f"{shown} is a symbolic link; submit the file itself")
@@ -160,6 +179,6 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
             raise DataError(f"{shown} is encrypted; zip without a password")
         if entry.compress_type not in METHODS:
             raise DataError(f"{shown} is compressed in an unusual way; zip with the usual one")
-        if entry.filename in names:
+        if place in names:
             raise DataError(f"{shown} is there twice; zip again")
-        names.add(entry.filename)
+        names.add(place)

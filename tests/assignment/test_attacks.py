@@ -121,7 +121,7 @@ def test_links_tests_and_configuration_handed_in_do_not_count(tmp_path, suite):
     (linker.tree / "work.py").unlink()
     (linker.tree / "work.py").symlink_to(solution)
     mark = grade(linker, exam(suite), tmp_path)
-    assert not passed(mark) and mark.left == ["work.py: a link"]
+    assert not passed(mark) and mark.left[0].startswith("work.py: not a regular file")
 
     tester = submission(tmp_path / "tester", "raise SystemExit\n")
     for name in ("conftest.py", "sitecustomize.py", "tests/test_work.py", "suite.json", "work.pyc"):

@@ -18,6 +18,7 @@ from small_suite import ABOUT, FILES, HONEST, POINTS, exam, graded, passed, subm
 from assignment import grading, intake, sandbox
 from assignment.grading import grade, grade_class
 from assignment.intake import submissions, take_code
+from assignment.isolation import LIBRARY_ADAM
 from assignment.marks import for_gradescope, write_class
 from assignment.sandbox import Outcome
 
@@ -87,7 +88,7 @@ def test_the_answers_never_enter_the_sandbox(tmp_path, suite, monkeypatch):
 
     monkeypatch.setattr(sandbox, "run", look)
     grade(submission(tmp_path / "ada"), exam(suite), tmp_path)
-    assert set(seen) == {"driver.py", "suite.json", "inputs.npz", "work.py"}
+    assert set(seen) == {"driver.py", "suite.json", "inputs.npz", "work.py", "optim", *LIBRARY_ADAM}
     assert set(json.loads(seen["suite.json"])) == {"cases"}
 
 
@@ -153,7 +154,6 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     (own / "a" / "missing.py").unlink()
     (own / "helper.py").write_text("own")
     (own / "loop.py").symlink_to(own / "helper.py")
-    (own / ".hidden\n.py").write_text("own")
     # A folder of the name of a file that was handed out stands in nobody's way.
     (own / "a" / "other.py").unlink()
     (own / "a" / "other.py").mkdir()
@@ -164,7 +164,7 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     assert found == given | {"helper.py": "own"}
     taken = "not a regular file of at most 1 MB, or in conflict with another file"
     below, link = (f"{name}: {taken}" for name in ("a/other.py/x.py", "loop.py"))
-    assert left == [".hidden\\n.py: hidden", link, below, "a/missing.py: not there"]
+    assert left == [link, below, "a/missing.py: not there"]
 
 
 def test_a_name_that_a_disk_refuses_is_the_students_fault_and_a_full_disk_is_not(

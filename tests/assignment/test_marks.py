@@ -157,8 +157,8 @@ def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsy
         "cleo.tar.gz": ("0", "cleo.tar.gz: no folder and no .zip; hand in a zip"),
         "dora.ipynb": ("0", "dora.ipynb: no folder and no .zip; hand in a zip"),
         "eve.zip": ("0", "eve.zip: a link; hand in a zip"),
-        "fay": ("0", "fay: 2 zips, and no folder; hand in one"),
-        "gus": ("0", "gus: none of work.py ... within 2 folders"),
+        "fay": ("9", ""),
+        "gus": ("9", ""),
         "marks.csv": ("0", "marks.csv: no folder and no .zip; hand in a zip"),
     }
     assert f"sandbox: {any_way().name}" in capsys.readouterr().out

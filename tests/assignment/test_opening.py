@@ -188,7 +188,7 @@ def test_code_is_unpacked_up_to_a_bound(tmp_path, monkeypatch):
     assert not found.fault and os.listdir(found.tree) == ["work.py"]
     monkeypatch.setattr(intake, "MOST_TOTAL", 2**20)
     assert "MB of code" in opened(path, tmp_path / "again").fault
-    monkeypatch.setattr(intake, "MOST_ZIP", 1000)
+    monkeypatch.setattr(intake, "MOST_ZIP", 500)
     assert "eve.zip: more than" in opened(path, tmp_path / "third").fault
 
 
@@ -210,14 +210,89 @@ def test_submissions_are_found_in_folders_and_zips(tmp_path):
     found = {one.name: one for one in submissions([members], FILES, single=False, work=work)}
     assert list(found) == ["ada", "bob", "cleo", "dora", "eve", "readme.txt"]
     assert [name for name, one in found.items() if one.fault] == ["cleo", "readme.txt"]
-    assert found["ada"].tree == members / "ada" / "archive" / "src"
-    assert found["bob"].tree == members / "bob"
-    assert found["dora"].tree.relative_to(work).parts[1:] == ("dora", "code")
-    assert len(found["eve"].tree.relative_to(work).parts) == 1
+    trees = {
+        name: one.tree.relative_to(work).parts[1:] for name, one in found.items() if not one.fault
+    }
+    assert trees == {
+        "ada": ("ada", "archive", "src"),
+        "bob": ("bob",),
+        "dora": ("dora", "dora", "code"),
+        "eve": ("eve", "upload"),
+    }
     (one,) = submissions([members / "bob"], FILES, single=False, work=work)
     assert one.name == "bob"
     (one,) = submissions([members / "cleo"], FILES, single=True, work=work)
     assert one.name == "cleo"
+
+
+OLD = HONEST.replace("values.mean(axis=0)", "0")
+CSV = "sst-test-output.csv"
+
+
+def _zip_in_zip(folder):
+    inner = packed(folder / "inner.zip", ("code/work.py", HONEST))
+    packed(folder / "o.zip", ("hand-in/code.zip", inner.read_bytes()), (f"hand-in/{CSV}", GOOD))
+    inner.unlink()
+
+
+def _two_zips(folder):
+    for name, code, time in (("b-first.zip", OLD, 1e9), ("a-second.zip", HONEST, 2e9)):
+        os.utime(packed(folder / name, ("work.py", code), (CSV, GOOD)), (time, time))
+
+
+def _two_trees(folder):
+    old, new = named("old/work.py"), named("new/work.py")
+    old.date_time, new.date_time = (2026, 11, 1, 0, 0, 0), (2026, 11, 2, 0, 0, 0)
+    packed(folder / "ada.zip", (old, OLD), (new, HONEST), (CSV, GOOD))
+
+
+def _beside_predictions(folder):
+    packed(folder / "code.zip", ("work.py", HONEST))
+    (folder / "predictions").mkdir()
+    (folder / "predictions" / CSV).write_text(GOOD)
+    (folder / "report.pdf").write_bytes(b"%PDF")
+
+
+def _loose(folder):
+    (folder / "upload").mkdir()
+    (folder / "upload" / "work.py").write_text(HONEST)
+    (folder / "upload" / CSV).write_text(GOOD)
+
+
+COPIES = "2 copies of the code"
+PACKAGINGS = {
+    "backslashes": (
+        lambda f: packed(
+            f / "x.zip", (named("ada\\pkg\\work.py"), HONEST), (named(f"a\\{CSV}"), GOOD)
+        ),
+        "",
+    ),
+    "five folders deep": (
+        lambda f: packed(f / "x.zip", ("1/2/3/4/5/pkg/work.py", HONEST), (f"1/2/{CSV}", GOOD)),
+        "",
+    ),
+    "a zip in a zip": (_zip_in_zip, ""),
+    "two zips": (_two_zips, f"{COPIES} (a-second, b-first): a-second was graded, the newest"),
+    "two trees": (_two_trees, f"{COPIES} (ada/new, ada/old): ada/new was graded, the newest"),
+    "code.zip beside predictions": (_beside_predictions, ""),
+    "loose files": (_loose, "files without their folders: put where they belong"),
+}
+
+
+@pytest.mark.parametrize("packaging", PACKAGINGS)
+def test_packagings_that_people_choose_cost_nothing(tmp_path, packaging):
+    pack, note = PACKAGINGS[packaging]
+    folder, work = tmp_path / "class" / "ada", tmp_path / "work"
+    folder.mkdir(parents=True)
+    work.mkdir()
+    pack(folder)
+    files = ("pkg/work.py",) if packaging in ("loose files", "backslashes") else FILES
+    files = ("pkg/work.py",) if "deep" in packaging else files
+    (found,) = submissions([tmp_path / "class"], files, single=False, work=work)
+    assert not found.fault and found.name == "ada"
+    assert (found.tree / files[0]).read_text() == HONEST
+    assert found.notes == ((note,) if note else ())
+    assert CSV in [document.name for document in open_submission(found.place)]
 
 
 def test_wrong_folders_are_named(tmp_path):
