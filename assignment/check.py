@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assignment.compare import NO_ANSWER, CaseResult, Suite, judge, read_suite
+from assignment.hand_in import ZIP, write_zip
 from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.options import option, parse
@@ -33,6 +34,7 @@ examples:
   python check.py                 everything
   python check.py attention       one part
   python check.py attention --seconds 0       with breakpoint() in your code
+  python check.py --zip                       hand-in.zip, to hand in
 
 Exit codes: 0 all tests passed, 1 a test failed or code is missing, 2 invalid input."""
 
@@ -47,6 +49,7 @@ class CheckOptions:
     tree: Path | None = option(None, "the student's folder (default: this one)", metavar="DIR")
     suite: Path | None = option(None, "the tests (default: checks/ in that folder)", metavar="DIR")
     seconds: int = option(60, "time limit for each case; 0: no limit", least=0)
+    zip: bool = option(False, f"run no tests; write {ZIP}, which you hand in")
 
 
 def main(
@@ -64,6 +67,11 @@ def _check(options: CheckOptions, tree: Path) -> int:
     if not (folder / "suite.json").is_file():
         raise UserError(f"{folder}: contains no tests; give the handed-out folder with --tree")
     suite = read_suite(folder)
+    if options.zip:
+        places = [place for part in suite.about["parts"] for place in part["places"]]
+        taken = write_zip(tree, list(dict.fromkeys(place.partition(":")[0] for place in places)))
+        print(f"{tree / ZIP}: {len(taken)} files: {', '.join(taken)}")
+        return 0
     results = check(folder, tree, suite, options.parts, options.seconds)
     show(report(suite, results))
     return 0 if all(result.passed for result in results) else 1

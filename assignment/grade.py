@@ -1,19 +1,21 @@
 """`python -m assignment grade`: marks of one submission or of a class, written down."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assignment import marks as written
+from assignment.checked import SolutionFails, checked
 from assignment.compare import Suite, read_suite
 from assignment.grading import Exam, grade_class, workplace
-from assignment.grading import grade as grade_one
-from assignment.intake import Submission, asked_files, own_code, submissions
+from assignment.hand import with_hand
+from assignment.intake import asked_files, own_code, submissions
 from assignment.isolation import Limits
 from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
-from assignment.sandbox import UNSAFE, Isolation, choose
+from assignment.sandbox import UNSAFE, Isolation
 from assignment.submission.reader import ASKED, CS224N, Gold
 from assignment.submission.score import AGGREGATE, aggregate, main_scores
 from assignment.trees import ROOT, traces
@@ -26,10 +28,9 @@ from runtime.progress import progress
 from runtime.streams import printable
 
 SPLIT = "test"  # of the predictions handed in
-PAGE = "class.html"
+PAGE, HAND, FEEDBACK, KEPT = "class.html", "hand.csv", "feedback", "kept"
 CODE, HANDED_OUT = "code", "handed-out.py"
 PUBLIC = "the-public-solution.py"  # which a student may have found
-OWN_NAMES = (PAGE, "marks.csv", "marks.json", CODE, HANDED_OUT)
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
 
@@ -62,6 +63,7 @@ class GradeOptions:
     single: bool = option(
         False, "treat each SUBMISSION as one submission, regardless of its contents"
     )
+    again: bool = option(False, "grade unchanged submissions again, and check the sandbox again")
     jobs: int = option(
         1,
         "submissions graded at a time; several are faster, and could notice each other by the "
@@ -98,6 +100,8 @@ examples:
 
 The sandbox is a container of docker or podman, else bubblewrap; for a single submission also
 another user. The solution is graded first; if it does not get all points, nothing is graded.
+A mark is kept when it is made: the same command goes on after a stop, and grades only what is
+new or changed. DIR/hand.csv takes the points of the open part.
 Exit codes: 0 success; 1 the solution does not get all points, or a bug in this project;
 2 invalid input, no sandbox, or submissions without a mark because the machine failed.""",
     )
@@ -106,46 +110,29 @@ Exit codes: 0 success; 1 the solution does not get all points, or a bug in this 
 
 def grade(options: GradeOptions) -> int:
     """Grade what a command line names; return the exit code."""
-    if not options.submissions:
-        raise UserError("nothing to grade; give a submission, or a folder of submissions")
-    try:
-        suite = read_suite(options.suite)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{options.suite}: not a suite written by make ({error}); give the "
-            "folder instructor/hidden"
-        ) from None
+    suite, reference = _opened(options)
     parts = [part["name"] for part in suite.about["parts"]]
     files = asked_files(parts)
-    if options.starter is not None and not options.starter.is_dir():
-        raise UserError(f"{options.starter}: not a folder; give the student folder that make wrote")
-    reference = options.suite.parent / "reference"  # graded first
-    if not reference.is_dir():
-        raise UserError(
-            f"{reference}: no solution; give --suite the folder instructor/hidden that make wrote"
-        )
     gold = open_gold(options.gold) if options.gold else None
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
     alone = options.single and len(options.submissions) == 1
     known = traces(parts, (ROOT, reference))
     known["skip"] = [str(path.resolve()) for path in options.submissions]  # some are right
-    isolation = Isolation(UNSAFE)
-    if not options.unsafe:
-        isolation = choose(options.sandbox, hidden, alone, known)
-    exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
+    asked = UNSAFE if options.unsafe else options.sandbox
+
+    def exam_in(isolation: Isolation) -> Exam:
+        return Exam(options.suite, suite, files, options.starter, limits, isolation)
+
     with workplace() as work:
         members = submissions(options.submissions, files, options.single, work)
-        solution = grade_one(Submission("the solution", reference, reference), exam, work)
-        if fault := _fault_of(solution, suite):
-            print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
+        how = asked, alone, options.again, work
+        try:
+            exam = checked(exam_in, reference, hidden, known, *how)
+        except SolutionFails as error:
+            print(f"error: {error}", file=sys.stderr)
             return 1
-        if options.starter and not alone:
-            exam = replace(exam, code=options.out / CODE)
-            handed_out = own_code(options.starter, files, options.starter)
-            write_text(options.out / HANDED_OUT, handed_out)
-            public = own_code(reference, files, options.starter)
-            write_text(options.out / CODE / PUBLIC, public)
+        exam = exam if alone else _of_a_class(exam, reference, options)
         marks: list[Mark] = []
         try:
             with progress("grading", len(members), "submission") as bar:
@@ -155,19 +142,44 @@ def grade(options: GradeOptions) -> int:
                     bar.update()
         finally:  # a stop keeps the marks that were made
             if marks:
-                _write(marks, suite, isolation, options)
-    _tell(marks, suite, isolation, options.out)
+                marks = _write(marks, exam, options)
+    _tell(marks, exam, options.out)
     return 2 if any(mark.machine for mark in marks) else 0
 
 
-def _fault_of(solution: Mark, suite: Suite) -> str:
-    """Return what the solution gets, in words, if that are not all points."""
-    wrong = next((result for result in solution.results if not result.passed), None)
-    if wrong is None:
-        return ""
-    points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
-    why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
-    return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
+def _opened(options: GradeOptions) -> tuple[Suite, Path]:
+    """Return the hidden tests and the folder of the solution."""
+    if not options.submissions:
+        raise UserError("nothing to grade; give a submission, or a folder of submissions")
+    try:
+        suite = read_suite(options.suite)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{options.suite}: not a suite written by make ({error}); give the "
+            "folder instructor/hidden"
+        ) from None
+    if options.starter is not None and not options.starter.is_dir():
+        raise UserError(f"{options.starter}: not a folder; give the student folder that make wrote")
+    reference = options.suite.parent / "reference"
+    if not reference.is_dir():
+        raise UserError(
+            f"{reference}: no solution; give --suite the folder instructor/hidden that make wrote"
+        )
+    return suite, reference
+
+
+def _of_a_class(exam: Exam, reference: Path, options: GradeOptions) -> Exam:
+    """Return an exam that keeps marks and code, and write the code to compare a class with."""
+    out = options.out
+    with_hand([], exam.suite.about, out / HAND)  # its faults are told now, not after grading
+    if options.again:
+        shutil.rmtree(out / KEPT, ignore_errors=True)
+    exam = replace(exam, kept=out / KEPT)
+    if not options.starter:
+        return exam
+    write_text(out / HANDED_OUT, own_code(options.starter, exam.files, options.starter))
+    write_text(out / CODE / PUBLIC, own_code(reference, exam.files, options.starter))
+    return replace(exam, code=out / CODE)
 
 
 def open_gold(folder: Path) -> tuple[Gold, tuple[str, ...]]:
@@ -201,30 +213,30 @@ def with_leaderboard(mark: Mark, path: Path, gold: Gold, tasks: tuple[str, ...])
     return replace(mark, leaderboard={n: v for n, v in values.items() if v is not None})
 
 
-def _write(
-    marks: Sequence[Mark], suite: Suite, isolation: Isolation, options: GradeOptions
-) -> None:
-    options.out.mkdir(parents=True, exist_ok=True)
-    alone = options.single and len(marks) == 1
+def _write(marks: Sequence[Mark], exam: Exam, options: GradeOptions) -> list[Mark]:
+    """Write marks; return them with the points that people gave."""
+    about, sandbox, out = exam.suite.about, exam.isolation.name, options.out
+    out.mkdir(parents=True, exist_ok=True)
+    if options.single and len(marks) == 1:
+        written.write_json(out / "results.json", written.for_gradescope(marks[0], about))
+        return [*marks]
+    from assignment.class_page import render  # jinja2, which only pages need
+
+    marks = with_hand(marks, about, out / HAND)
     for mark in marks:
-        name = f"{mark.name} (submission)" if mark.name in OWN_NAMES else mark.name
-        folder = options.out if alone else options.out / name
-        results = written.for_gradescope(mark, suite.about)
-        written.write_json(folder / "results.json", results)
-    if not alone:
-        written.write_class(marks, suite.about, isolation.name, options.out)
-    if not alone and not all(mark.machine for mark in marks):
-        from assignment.class_page import render  # jinja2, which only a page needs
-
-        write_text(options.out / PAGE, render(marks, suite.about, isolation.name))
+        written.write_feedback(mark, about, out / FEEDBACK / mark.name)
+    written.write_class(marks, about, sandbox, out)
+    if not all(mark.machine for mark in marks):
+        write_text(out / PAGE, render(marks, about, sandbox))
+    return marks
 
 
-def _tell(marks: Sequence[Mark], suite: Suite, isolation: Isolation, out: Path) -> None:
-    most = written.most(suite.about)
+def _tell(marks: Sequence[Mark], exam: Exam, out: Path) -> None:
+    about = exam.suite.about
     for mark in marks:
         more = f", {len(mark.stops)} stopped" if mark.stops else ""
         more += f"; {mark.fault}" if mark.fault else ""
-        score = f"{written.total(mark, suite.about):g} of {most:g}{more}"
+        score = f"{written.total(mark, about):g} of {written.most(about, mark):g}{more}"
         print(f"{printable(mark.name)}: {f'no mark; {mark.machine}' if mark.machine else score}")
-    print(f"sandbox: {isolation.name}")
+    print(f"sandbox: {exam.isolation.name}")
     print(f"marks: {out}")

@@ -14,20 +14,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from assignment import intake, sandbox
+from assignment import intake, marks, sandbox
 from assignment.compare import CaseResult, Suite, judge
 from assignment.intake import Submission
 from assignment.isolation import Job, Limits
 from assignment.isolation.image import write_refusing
 from assignment.marks import Mark
 from assignment.sandbox import FIRST_USER, Isolation
+from assignment.walk import files_below
 from runtime.errors import MachineError
-from runtime.files import is_alive, write_text
+from runtime.files import digest, file_digest, is_alive, write_text
+from runtime.version import VERSION
 
 HERE = Path(__file__).parent
 # A run that is stopped gives no answer to the case it was at; the others get another run, and with
@@ -35,6 +39,7 @@ HERE = Path(__file__).parent
 MOST_RUNS = 3
 LATER = 1 / (MOST_RUNS - 1)
 CASE = 1 / 8  # of a run's time, for one case
+SUITE_FILES = ("suite.json", "inputs.npz", "answers.npz", "mistakes.npz")
 ENDINGS = (".npz", ".error.txt")  # of what the driver writes of a case
 
 
@@ -49,8 +54,18 @@ class Exam:
     limits: Limits  # of each run
     isolation: Isolation
     code: Path | None = None  # where each student's own code is kept, to be compared
+    kept: Path | None = None  # where marks are kept, to be used again
     driver: Path = HERE / "driver.py"
     cases: Path = HERE / "cases"
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a key of all that a mark depends on besides the submission."""
+        files = [self.folder / name for name in SUITE_FILES]
+        files += [self.driver, *sorted(self.cases.glob("*.py"))]
+        libraries = version("torch"), version("numpy"), sys.version
+        about: list[Any] = [VERSION, libraries, self.isolation.name, asdict(self.limits)]
+        return digest([about, *map(file_digest, files)])
 
 
 @contextmanager
@@ -142,6 +157,11 @@ def _grade(
     if exam.code and exam.starter:
         own_code = intake.own_code(tree, exam.files, exam.starter)
         write_text(exam.code / f"{submission.name}.py", own_code)
+    kept = exam.kept / f"{submission.name}.json" if exam.kept else None
+    files = ((entry.path, file_digest(Path(entry.path))) for entry in files_below(tree))
+    key = digest([exam.digest, [(path.removeprefix(str(tree)), sum_) for path, sum_ in files]])
+    if kept and (mark := marks.kept(kept, key)):
+        return replace(mark, name=submission.name, left=left)
     _lay_out(exam, place, user)
     answers.mkdir(mode=0o700)
     parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}
@@ -178,7 +198,10 @@ def _grade(
         cpu = max(1, int(exam.limits.cpu_seconds * LATER))
         limits = replace(exam.limits, seconds=exam.limits.seconds * LATER, cpu_seconds=cpu)
     stops |= dict.fromkeys(waiting, f"not asked any more after {MOST_RUNS} runs that were stopped")
-    return Mark(submission.name, judge(exam.suite, answers), stops, left, seconds)
+    mark = Mark(submission.name, judge(exam.suite, answers), stops, left, seconds)
+    if kept:
+        marks.keep(kept, mark, key)
+    return mark
 
 
 def _check_room(place: Path, limits: Limits) -> None:

@@ -20,11 +20,19 @@ def write_handout(
     content: dict[str, Any] = {
         "parts": parts,
         "total": sum(part.points for part in parts),
+        "hours": sum(part.hours for part in parts),
         "ai_usage": ai_usage,
     }
     if ai_usage:
         shutil.copyfile(OWN / "ai-usage.md", student / "ai-usage.md")
-    (student / "handout.md").write_text(_render("handout.md.j2", content), encoding="utf-8")
+    workflow = student / ".github" / "workflows" / "classroom.yml"
+    workflow.parent.mkdir(parents=True)
+    for path, name in (
+        (student / "handout.md", "handout.md.j2"),
+        (workflow, "classroom.yml.j2"),
+        (instructor / "README.md", "instructor.md.j2"),
+    ):
+        path.write_text(_render(name, content), encoding="utf-8")
     (student / "figures").mkdir()
     for part in parts:
         if part.figure:

@@ -288,7 +288,8 @@ def own_code(tree: Path, files: Sequence[str], starter: Path) -> str:
 
 def _take_new_modules(tree: Path, target: Path) -> list[str]:
     """Copy the Python files that the target does not have yet; return what was left, in words."""
-    left, taken = [], 0
+    left: list[str] = []
+    taken = 0
     for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or is_hidden(name)):
         path = Path(entry.path).relative_to(tree)
         new = path.suffix == ".py" and _is_code(path.name) and not (target / path).exists()

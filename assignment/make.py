@@ -6,7 +6,9 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from assignment.parts import chosen_parts, seed_of
@@ -106,9 +108,15 @@ def make(
         raise UserError(f"{out}: exists and is not an assignment; name another folder")
     if data is not None:
         task_folders(data)  # told now, not after the suites
-    with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
+    with (
+        whole_folder(out) as folder,
+        tempfile.TemporaryDirectory() as work,
+        ProcessPoolExecutor(1, get_context("spawn")) as other_core,
+    ):
         student, instructor = folder / "student", folder / "instructor"
         instructor.mkdir(mode=0o700)
+        places = student / "datasets", instructor / "gold"
+        data_written = other_core.submit(write_data, data, *places, keys["data"])
         write_tree(student, parts, solved=False)
         write_tree(instructor / "reference", parts, solved=True)
         mini = student / KIT / "minbert" / "mini"
@@ -119,7 +127,7 @@ def make(
         for name in CHECKPOINT:
             shutil.copyfile(ROOT / "minbert" / "mini" / name, mini / name)
         write_handout(student, instructor, parts, ai_usage)
-        write_data(data, student / "datasets", instructor / "gold", keys["data"])
+        data_written.result()
         _write_autograder(instructor, student)
         (instructor / "secrets.json").write_text(json.dumps(keys, indent=1) + "\n", "utf-8")
         for path in instructor.rglob("*"):

@@ -40,6 +40,8 @@ class Part:
     name: str
     title: str
     week: int
+    hours: int
+    goal: str
     file: str = ""
     cases: dict[str, int] = field(default_factory=dict)
     open_points: int = 0

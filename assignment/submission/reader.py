@@ -143,7 +143,7 @@ def read_submission(
         DataError: it cannot be opened, or has no file of predictions.
     """
     files: dict[Place, PredictionFile] = {}
-    for document in sorted(open_submission(path), key=lambda document: len(document.shown)):
+    for document in sorted(open_submission(path, named), key=lambda document: len(document.shown)):
         place = named(document.name)
         if place in files:
             logger.warning("%s: not read; %s counts", document.shown, files[place].shown)

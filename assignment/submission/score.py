@@ -169,11 +169,22 @@ A row without a prediction counts as wrong; in STS, it gets the mean prediction.
     files = read_submission(options.path, gold)[0].values()
     # The test files of a submission stay unscored where their labels are kept back.
     labelled_files = [file for file in files if gold.expected(*file.place).labels is not None]
-    rows = [row for file in labelled_files or files for row in _scores(file, gold)]
-    rows += [row for split in SPLITS for row in _aggregate(rows, split)]
-    print(markdown(Score._fields, [[*map(_cell, row)] for row in rows]))
-    if options.csv:
-        write_text(options.csv, csv_text(Score._fields, rows))
+    rows: list[Score] = []
+    faults: list[str] = []
+    for file in labelled_files or files:
+        try:
+            rows += _scores(file, gold)
+        except DataError as error:
+            faults.append(str(error))
+    if rows:
+        rows += [row for split in SPLITS for row in _aggregate(rows, split)]
+        print(markdown(Score._fields, [[*map(_cell, row)] for row in rows]))
+        if options.csv:
+            write_text(options.csv, csv_text(Score._fields, rows))
+    if faults:
+        raise DataError(
+            "\n".join(f"not scored: {fault}" for fault in faults) if rows else faults[0]
+        )
 
 
 def _scores(file: PredictionFile, gold: Gold) -> list[Score]:

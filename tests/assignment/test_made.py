@@ -9,11 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from made_submissions import course_repository
 
 from assignment.__main__ import main
 from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.handout import write_handout
+from assignment.intake import asked_files, submissions
 from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
 from assignment.trees import ROOT, body_of, write_tree
@@ -180,3 +182,55 @@ def test_an_assignment_that_is_there_is_replaced_only_by_force(tmp_path, toy_dat
     assert main(words) == 2
     assert "give --force" in capsys.readouterr().err and secrets.read_text() == "{}"
     assert main([*words, "--force"]) == 0 and secrets.read_text() != "{}"
+
+
+def test_the_workflow_for_github_classroom_runs_each_parts_public_tests(made):
+    text = (made / "student" / ".github" / "workflows" / "classroom.yml").read_text("utf-8")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    tested = [part for part in PARTS.values() if part.cases]
+    *_, report = job["steps"]
+    graders = {step["id"]: step["with"] for step in job["steps"] if "id" in step}
+    assert {name: step["max-score"] for name, step in graders.items()} == {
+        part.name: part.points for part in tested
+    }
+    assert graders["attention"]["command"] == "python check.py attention"
+    assert report["with"]["runners"].split(",") == [*graders]
+    assert report["env"]["ADAMW_RESULTS"] == "${{ steps.adamw.outputs.result }}"
+
+
+def test_the_hand_out_says_what_is_learnt_how_long_it_takes_and_how_to_hand_in(made):
+    page = (made / "student" / "handout.md").read_text(encoding="utf-8")
+    assert all(f"- {part.goal}" in page for part in PARTS.values())
+    assert f"about {sum(part.hours for part in PARTS.values())} hours" in page
+    assert "python check.py --zip" in page and "## Rules" in page and "Two points each" in page
+    readme = (made / "instructor" / "README.md").read_text(encoding="utf-8")
+    for name in re.findall(r"^\| `(\S+?)/?` \|", readme, re.MULTILINE):
+        assert (made / "instructor" / name).exists()
+    # Students write PyTorch in each file but the metrics'.
+    for name in asked_files(PARTS):
+        if "metrics" not in name:
+            assert "\nimport torch\n" in (made / "student" / name).read_text(encoding="utf-8")
+
+
+def test_check_writes_the_zip_to_hand_in(made, tmp_path, capsys):
+    student = shutil.copytree(made / "student", tmp_path / "student")
+    for name in ("report.pdf", "predictions/sst-test-output.csv", "simcse/extra.py"):
+        (student / name).parent.mkdir(exist_ok=True)
+        (student / name).write_text("mine")
+    for name in (".venv/pyvenv.cfg", ".venv/lib/x.py", "env/pyvenv.cfg", "env/lib/y.py"):
+        (student / name).parent.mkdir(parents=True, exist_ok=True)
+        (student / name).write_text("not mine")
+    assert main(["check", "--zip", "--tree", str(student)]) == 0
+    assert "hand-in.zip: " in capsys.readouterr().out
+    with zipfile.ZipFile(student / "hand-in.zip") as archive:
+        names = set(archive.namelist())
+    more = {"report.pdf", "predictions/sst-test-output.csv", "simcse/extra.py", "train.py"}
+    assert names == {*asked_files(PARTS), *more}
+    # It is a submission.
+    work = tmp_path / "work"
+    work.mkdir()
+    (found,) = submissions([student / "hand-in.zip"], asked_files(PARTS), True, work)
+    assert not found.fault and not found.notes
+    (student / "simcse" / "loss.py").unlink()
+    assert main(["check", "--zip", "--tree", str(student)]) == 2
+    assert "loss.py: missing; the assignment asks for it" in capsys.readouterr().err

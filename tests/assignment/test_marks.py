@@ -13,13 +13,15 @@ from scipy.stats import pearsonr
 from sklearn.metrics import accuracy_score
 from small_suite import ABOUT, FILES, any_way, exam, submission, write_suite
 
-from assignment import grade
+from assignment import checked, grade, sandbox
 from assignment.__main__ import main
 from assignment.class_page import render
 from assignment.compare import CaseResult
 from assignment.grade import open_gold, with_leaderboard
-from assignment.marks import Mark, for_gradescope, total, write_class
+from assignment.hand import with_hand
+from assignment.marks import Mark, for_gradescope, total, write_class, write_feedback
 from data.examples import DataError
+from runtime.errors import UserError
 
 RESULTS = [
     CaseResult("double", "sums", False, "no answer"),
@@ -73,9 +75,6 @@ def test_the_table_of_a_class(tmp_path):
     write_class([often, HONEST, FAILED], ABOUT, "bubblewrap", tmp_path / "again")
     again = tmp_path / "again" / "marks.csv"
     assert again.read_bytes() == (tmp_path / "marks.csv").read_bytes()
-    ada, bob, eve = json.loads((tmp_path / "marks.json").read_text())
-    assert ada["parts"] == {"sums": 3, "means": 0} and ada["sandbox"] == "bubblewrap"
-    assert bob["score"] == bob["max_score"] == 9 and eve["score"] is None
 
 
 def test_the_page_shows_marks_mistakes_and_stops():
@@ -85,6 +84,81 @@ def test_the_page_shows_marks_mistakes_and_stops():
     assert "Marks of 32 submissions" in page and 'src="http' not in page
     assert "sandbox: bubblewrap" in page and FAILED.machine in page
     assert "Marks of 1 submission<" in render([HONEST], ABOUT, "none")
+
+
+OPEN = {**ABOUT, "parts": [*ABOUT["parts"], {"name": "open", "title": "Open", "points": 10}]}
+OPEN["parts"][-1]["visibility"] = "visible"
+
+
+def test_what_cannot_be_read_is_in_no_mean_and_an_unmarked_open_part_is_not_shown():
+    unread = replace(MARK, name="mia", fault="mia.zip: not a valid zip")
+    page = render([HONEST, unread], OPEN, "none")
+    assert "mean 9.0 of 9 points" in page and "mia.zip: not a valid zip" in page
+    assert "Marks of 1 submission<" in page and ">Open<" not in page
+    page = render([replace(HONEST, hand={"open": 7.5}), MARK], OPEN, "none")
+    assert "mean 9.8 of 19 points" in page and ">Open<" in page
+
+
+def test_right_values_with_wrong_gradients_give_half_of_the_points():
+    half = replace(RESULTS[1], passed=False, half=True, computed='"gradient of x" is 0')
+    mark = replace(MARK, results=[RESULTS[0], half, RESULTS[2]])
+    assert total(mark, ABOUT) == 1.5
+    test = for_gradescope(mark, ABOUT)["tests"][1]
+    assert (test["score"], test["status"]) == (1.5, "failed")
+    assert test["output"].endswith(
+        "half of the points: the values are right, and only gradients are wrong"
+    )
+
+
+def test_feedback_has_each_test_with_its_points_and_what_is_wrong(tmp_path):
+    evil = replace(MARK, name="<b>ada", hand={"open": 8.0}, comment="Clear <i>question.")
+    write_feedback(evil, OPEN, tmp_path)
+    text = (tmp_path / "feedback.txt").read_text()
+    assert text.startswith(
+        "<b>ada: 11 of 19 points\nMarked on hidden cases.\nNote: work.py: a link\n"
+    )
+    assert "Sums: 3 of 5\n  double: 0 of 2\n    computed: no answer\n" in text
+    assert "    likely cause: the mean is over all axes\n" in text
+    assert "Open: 8 of 10\n  marked by hand: 8 of 10\n    Clear <i>question.\n" in text
+    page = (tmp_path / "feedback.html").read_text()
+    assert "&lt;b&gt;ada: 11 of 19 points" in page and "<i>" not in page and "://" not in page
+    write_feedback(replace(MARK, fault="ada.zip: broken"), ABOUT, tmp_path)
+    assert (tmp_path / "feedback.txt").read_text().endswith("Not marked: ada.zip: broken\n")
+
+
+def test_points_given_by_hand_count_in_all_that_is_written(tmp_path):
+    path = tmp_path / "hand.csv"
+    marks = [MARK, HONEST, FAILED]
+    assert with_hand(marks, ABOUT, path) == marks and not path.exists()  # no open part
+    assert with_hand(marks, OPEN, path) == marks
+    assert path.read_text() == "submission,open,comment\nada,,\n'=bob,,\neve,,\n"
+    # As a spreadsheet with commas in its numbers writes it.
+    path.write_text("\ufeffsubmission;open;comment\nada;7,5;Clear.\n'=bob;10;\neve;;\n", "utf-8")
+    ada, bob, eve = with_hand(marks, OPEN, path)
+    assert (ada.hand, ada.comment, bob.hand, eve.hand) == (
+        {"open": 7.5},
+        "Clear.",
+        {"open": 10},
+        {},
+    )
+    assert total(ada, OPEN) == 3 + 7.5 and total(ada, OPEN, "open") == 7.5
+    write_class([ada, bob, eve], OPEN, "none", tmp_path)
+    rows = list(csv.reader((tmp_path / "marks.csv").open(encoding="utf-8")))
+    assert [row[:5] for row in rows[1:3]] == [
+        ["ada", "10.5", "3", "0", "7.5"],
+        ["'=bob", "19", "5", "4", "10"],
+    ]
+    last = for_gradescope(ada, OPEN)["tests"][-1]
+    assert (last["score"], last["max_score"], last["output"]) == (7.5, 10, "Clear.")
+    # A new submission gets a row, and the others keep theirs.
+    with_hand([MARK, replace(MARK, name="zoe")], OPEN, path)
+    assert path.read_text().splitlines()[1:] == ["ada,7.5,Clear.", "zoe,,", "'=bob,10,", "eve,,"]
+    for wrong in ("11", "-1", "many", "nan"):
+        path.write_text(f"submission,open,comment\nada,{wrong},\n")
+        with pytest.raises(
+            UserError, match=f"hand.csv:2: 'open' is '{wrong}'; expected points from 0 to 10"
+        ):
+            with_hand([MARK], OPEN, path)
 
 
 def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):
@@ -125,7 +199,7 @@ def small(monkeypatch):
 
     monkeypatch.setattr(grade, "Exam", lambda suite, *rest: exam(suite))
     monkeypatch.setattr(grade, "asked_files", lambda parts: FILES)
-    monkeypatch.setattr(grade, "choose", choose)
+    monkeypatch.setattr(checked, "choose", choose)
     return chosen_for
 
 
@@ -162,8 +236,8 @@ def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsy
         "marks.csv": ("0", "marks.csv: no folder and no .zip; hand in a zip"),
     }
     assert f"sandbox: {any_way().name}" in capsys.readouterr().out
-    results = tmp_path / "marks" / "marks.csv (submission)" / "results.json"
-    assert json.loads(results.read_text())["score"] == 0
+    feedback = tmp_path / "marks" / "feedback" / "marks.csv" / "feedback.txt"
+    assert feedback.read_text().startswith("marks.csv: 0 of 9 points")
 
 
 def test_nothing_is_graded_where_the_solution_does_not_get_all_points(tmp_path, capsys, small):
@@ -214,7 +288,7 @@ def test_a_fault_is_told_and_there_is_no_place(tmp_path, gold):
     mark = with_leaderboard(HONEST, folder, *gold)
     assert not mark.leaderboard
     told = for_gradescope(mark, ABOUT)["output"]
-    assert "Not taken: predictions: ada/sst-test-output.csv:2" in told
+    assert "Note: predictions: ada/sst-test-output.csv:2" in told
     (tmp_path / "empty").mkdir()
     mark = with_leaderboard(HONEST, tmp_path / "empty", *gold)
     assert "predictions: empty: no file" in mark.left[-1]
@@ -224,3 +298,47 @@ def test_a_folder_without_labels_is_refused(tmp_path):
     folder = write_data(tmp_path / "unlabelled", labelled=())
     with pytest.raises(DataError, match="no labels of a test file"):
         open_gold(folder)
+
+
+def test_grading_goes_on_where_it_stopped_and_grades_what_is_new_or_changed(
+    tmp_path, capsys, small, monkeypatch
+):
+    members, marks = tmp_path / "class", tmp_path / "marks"
+    suite = write_suite(tmp_path / "term" / "hidden")
+    for folder in (suite.parent / "reference", members / "ada", members / "ben", members / "cleo"):
+        submission(folder)
+    words = ["grade", str(members), "--suite", str(suite), "--out", str(marks)]
+    real, asked = sandbox.run, []
+
+    def run(job, *rest):
+        if job.returns:  # it is no trial of the sandbox
+            asked.append(job.command)
+        if len(asked) == 3:  # the solution, ada, and then Ctrl-C
+            raise KeyboardInterrupt
+        return real(job, *rest)
+
+    monkeypatch.setattr(sandbox, "run", run)
+    assert main(words) == 130
+    (row,) = csv.DictReader((marks / "marks.csv").open(encoding="utf-8"))
+    assert (row["submission"], row["score"]) == ("ada", "9")
+    asked[:] = ["the rest"] * 9
+    assert main(words) == 0 and len(asked) == 9 + 2  # ben and cleo, and not the solution again
+    table = (marks / "marks.csv").read_bytes()
+    assert main(words) == 0 and len(asked) == 11 and (marks / "marks.csv").read_bytes() == table
+    submission(members / "ben", "def double(values):\n    return 2 * values\n")
+    submission(members / "dora")
+    assert main(words) == 0 and len(asked) == 13
+    rows = csv.DictReader((marks / "marks.csv").open(encoding="utf-8"))
+    assert {row["submission"]: row["score"] for row in rows} == {
+        "ada": "9",
+        "ben": "2",
+        "cleo": "9",
+        "dora": "9",
+    }
+    assert len(small) == 1  # one search for the solution
+    assert main([*words, "--again"]) == 0 and len(asked) == 13 + 5 and len(small) == 2
+    # Other tests, another machine: the solution is graded again.
+    write_suite(tmp_path / "other")
+    about = json.loads((suite / "suite.json").read_text())
+    (suite / "suite.json").write_text(json.dumps(about | {"more": 1}))
+    assert main(words) == 0 and len(asked) == 18 + 5 and len(small) == 3

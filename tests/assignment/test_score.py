@@ -98,6 +98,19 @@ def test_labels_that_are_kept_back_leave_the_dev_scores(place, capsys):
     assert "data: no labels of sst test" in capsys.readouterr().err
 
 
+def test_a_foreign_file_costs_no_other_its_score(place, capsys):
+    write_submission(place / "mine")
+    (place / "mine" / "notes.csv").write_bytes(b"x" * (2**24 + 1))
+    (place / "mine" / "corpus.txt").symlink_to("/etc/hosts")
+    assert ("all", "dev", "aggregate") in scored(capsys, "mine")
+    (place / "mine" / "sst-dev-output.csv").write_text("id \t Predicted_Sentiment \nzz , 1 \n")
+    assert main(["score", "mine", "--gold", "data", "--csv", "scores.csv"]) == 2
+    out, error = capsys.readouterr()
+    assert "| sts-test-output.csv" in out.replace("mine/", "") and "| all three" in out
+    assert "not scored: mine/sst-dev-output.csv:2: id 'zz' is not in" in out
+    assert error == "error: mine: 1 file(s) not scored, listed above; correct them\n"
+
+
 @pytest.mark.parametrize(
     ("path", "folder", "skill"),
     [("predictions", MINE, 0.7), (f"{MINE}/multitask", "multitask", 0.5)],
