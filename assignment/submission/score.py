@@ -181,10 +181,11 @@ A row without a prediction counts as wrong; in STS, it gets the mean prediction.
         print(markdown(Score._fields, [[*map(_cell, row)] for row in rows]))
         if options.csv:
             write_text(options.csv, csv_text(Score._fields, rows))
+    for fault in faults if rows else ():
+        print(f"not scored: {fault}")
     if faults:
-        raise DataError(
-            "\n".join(f"not scored: {fault}" for fault in faults) if rows else faults[0]
-        )
+        left_out = f"{options.path}: {len(faults)} file(s) not scored, listed above; correct them"
+        raise DataError(left_out if rows else faults[0])
 
 
 def _scores(file: PredictionFile, gold: Gold) -> list[Score]:
