@@ -73,27 +73,6 @@ class Given(dict[str, Tensor]):
         with _Squares():
             yield module.train()
 
-    @contextmanager
-    def own_work(self, *names: str) -> Iterator[None]:
-        """Let what students are to write themselves refuse: modules, and `torch.optim.CLASS`."""
-        before: list[tuple[dict[str, Any], str, Any]] = []
-        for name in names:
-            table: dict[str, Any] = sys.modules
-            key, refusing = name, _Refusing(name)
-            if name.startswith("torch.optim."):
-                table = vars(torch.optim)
-                key, refusing = name.rpartition(".")[2], _refusal(name)
-            before.append((table, key, table.get(key)))
-            table[key] = refusing
-        try:
-            yield
-        finally:
-            for table, key, real in before:
-                if real is None:
-                    del table[key]
-                else:
-                    table[key] = real
-
     def number(self, name: str) -> Any:
         return self[name].item()
 
@@ -139,24 +118,6 @@ class _Squares(TorchFunctionMode):
         squares = input.square() if training else input
         in_place = named.get("inplace", func.__name__ == "dropout_")
         return input.copy_(squares) if in_place else squares
-
-
-class _Refusing(ModuleType):
-    """In place of a module: whatever is called of it refuses."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__path__":  # so that it may have modules of its own
-            return []
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return sys.modules.get(f"{self.__name__}.{name}") or _refusal(f"{self.__name__}.{name}")
-
-
-def _refusal(name: str) -> Any:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise RuntimeError(f"{name} is not allowed: write this part yourself")
-
-    return refuse
 
 
 def run(
@@ -278,12 +239,23 @@ def import_from(tree: Path) -> None:
     importlib.invalidate_caches()
 
 
-def refuse_kernels() -> torch.library.Library:
-    """Let PyTorch's kernels of Adam refuse, as long as what is returned is kept."""
+def refuse(*_: Any, **__: Any) -> None:
+    """Stand in the place of PyTorch's Adam."""
+    raise RuntimeError("PyTorch's Adam is not allowed: write this part yourself")
+
+
+def refuse_libraries() -> torch.library.Library:
+    """Let what students are to write not be called; kernels refuse while the result is kept.
+
+    In a sandbox the libraries are not there, and PyTorch's own files refuse.
+    """
+    for name in ("sklearn", "scipy", "transformers"):
+        sys.modules[name] = None  # type: ignore[assignment] # so that its import fails
+    torch.optim.Adam = torch.optim.AdamW = refuse  # type: ignore[misc, assignment]
     kernels = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings(action="ignore"):  # PyTorch warns that they are replaced
         for name, form in product(("_fused_adam_", "_fused_adamw_"), ("", ".tensor_lr")):
-            kernels.impl(name + form, _refusal("PyTorch's Adam"), "CPU")
+            kernels.impl(name + form, refuse, "CPU")
     return kernels
 
 
@@ -291,7 +263,7 @@ def main() -> None:
     """Run what the command line says, whatever the cases do."""
     spec = json.loads(sys.argv[1])
     sys.dont_write_bytecode = True
-    kernels = refuse_kernels()
+    kernels = refuse_libraries()
     import_from(Path(spec.pop("tree")))
     run(**spec)
     del kernels

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 
 FORMS = ("concat", "interaction")
-# What others wrote of the part "metrics".
-OTHERS = ("sklearn", "sklearn.metrics", "scipy", "scipy.stats")
 
 
 def _heads() -> Any:
@@ -196,9 +194,8 @@ def draw_classes(draw: Any) -> dict[str, Any]:
 
 def classes(given: Any) -> dict[str, Tensor]:
     """Accuracy and F1 of five classes, some of which are never predicted or never right."""
-    with given.own_work(*OTHERS):
-        macro_f1 = _number("macro F1", _metrics().macro_f1(*_arrays(given)))
-        return {**_number("accuracy", _metrics().accuracy(*_arrays(given))), **macro_f1}
+    macro_f1 = _number("macro F1", _metrics().macro_f1(*_arrays(given)))
+    return {**_number("accuracy", _metrics().accuracy(*_arrays(given))), **macro_f1}
 
 
 def draw_correlations(draw: Any) -> dict[str, Any]:
@@ -216,16 +213,15 @@ def draw_correlations(draw: Any) -> dict[str, Any]:
 def correlations(given: Any) -> dict[str, Tensor]:
     """Pearson, ranks and Spearman of scores with ties."""
     predictions, labels = _arrays(given)
-    with given.own_work(*OTHERS):
-        ranks = np.asarray(_metrics().ranks(predictions))
-        answers = _number("pearson", _metrics().pearson(predictions, labels))
-        # In the order of the numbers, and of equal ones in their own: which of those a sort puts
-        # first depends on the machine, and Spearman with it.
-        in_order = ranks[np.lexsort((ranks, predictions))]
-        answers["ranks, from the smallest number on"] = torch.tensor(in_order)
-        if all(len(np.unique(ranks[predictions == value])) == 1 for value in predictions):
-            answers |= _number("spearman", _metrics().spearman(predictions, labels))
-        return answers
+    ranks = np.asarray(_metrics().ranks(predictions))
+    answers = _number("pearson", _metrics().pearson(predictions, labels))
+    # In the order of the numbers, and of equal ones in their own: which of those a sort puts
+    # first depends on the machine, and Spearman with it.
+    in_order = ranks[np.lexsort((ranks, predictions))]
+    answers["ranks, from the smallest number on"] = torch.tensor(in_order)
+    if all(len(np.unique(ranks[predictions == value])) == 1 for value in predictions):
+        answers |= _number("spearman", _metrics().spearman(predictions, labels))
+    return answers
 
 
 def draw_undefined(draw: Any) -> dict[str, Any]:
@@ -238,11 +234,10 @@ def undefined(given: Any) -> dict[str, Tensor]:
     """Both correlations with a constant, on either side, which are None, and with the labels."""
     constant, labels = _arrays(given)
     answers: dict[str, Tensor] = {}
-    with given.own_work(*OTHERS):
-        for name in ("pearson", "spearman"):
-            metric = getattr(_metrics(), name)
-            answers |= _number(f"{name} of constant predictions", metric(constant, labels))
-            answers |= _number(f"{name} of constant labels", metric(labels, constant))
-            answers |= _number(f"{name} with itself", metric(labels, labels))
-            answers |= _number(f"{name} with its negative", metric(-labels, labels))
+    for name in ("pearson", "spearman"):
+        metric = getattr(_metrics(), name)
+        answers |= _number(f"{name} of constant predictions", metric(constant, labels))
+        answers |= _number(f"{name} of constant labels", metric(labels, constant))
+        answers |= _number(f"{name} with itself", metric(labels, labels))
+        answers |= _number(f"{name} with its negative", metric(-labels, labels))
     return answers

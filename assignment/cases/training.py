@@ -147,8 +147,7 @@ def draw_plain(draw: Any) -> dict[str, Any]:
 
 def plain(given: Any) -> dict[str, Tensor]:
     """The parameter after each of a few steps, without decay."""
-    with given.own_work("torch.optim.AdamW", "torch.optim.Adam"):
-        return _steps(given)
+    return _steps(given)
 
 
 def _steps(given: Any) -> dict[str, Tensor]:

@@ -35,12 +35,6 @@ SYSTEM = (
 )
 OF_PYTHON = ("bin", "lib", "lib64", "pyvenv.cfg")  # below its prefix
 DEVICES = ("/dev/null", "/dev/urandom")
-# This project's packages, which lie beside libraries where it was installed. Of `assignment` only
-# the folders are covered: without this one nothing starts.
-PACKAGES = (
-    *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation", "report"),
-    *("experiment", "search", "benchmarks", "tests", "assignment"),
-)
 # What students' code may import besides Python's own modules, with all that these require.
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
 # Where other libraries may lie: below Python's prefixes, and those of the system's own Python.
@@ -70,10 +64,12 @@ def needed() -> tuple[frozenset[str], frozenset[Path]]:
 @cache
 def other_libraries() -> tuple[Path, ...]:
     """Return the folders of all libraries that students' code may not import."""
-    names, folders = needed()
+    names, where = needed()
+    folders = where | {Path(folder).resolve() for folder in site.getsitepackages()}
     prefixes = {*map(Path, PREFIXES), Path("/usr")}
     places = {p.resolve() for prefix in prefixes for f in LIBRARY_FOLDERS for p in prefix.glob(f)}
-    inside = [path for folder in folders for path in folder.iterdir() if path.is_dir()]
+    found = filter(Path.is_dir, folders)
+    inside = [path for folder in found for path in folder.iterdir() if path.is_dir()]
     others = [path for path in inside if path.name not in names and path.suffix != ".dist-info"]
     return tuple(sorted([*(places - folders), *others]))
 
@@ -144,8 +140,7 @@ class Job:
         They are this project's own, and those of libraries that students may not import.
         """
         beside = [Path(folder) for folder in site.getsitepackages()]
-        folders = [place / name for place in beside for name in PACKAGES]
-        folders += [*(ROOT.iterdir() if ROOT not in beside else ()), *KIT.iterdir()]
+        folders = [*(ROOT.iterdir() if ROOT not in beside else ()), *KIT.iterdir()]
         folders += [*other_libraries(), *([optim() / "__pycache__"] if self.instead else [])]
         kept = [path.resolve() for path in (KIT / "isolation", *map(Path, PREFIXES), *beside)]
         real = {folder.resolve() for folder in folders if folder.is_dir()}

@@ -85,11 +85,12 @@ def test_what_the_hand_out_requires_can_be_imported(way, tmp_path):
     assert "it worked" in outcome.output, outcome.output
 
 
-def test_kernels_of_adam_refuse():
+def test_a_student_at_home_cannot_call_them_either():
     code = f"""{ADAM}
-from assignment.driver import refuse_kernels
-kernels = refuse_kernels()
-for kernel in (torch._fused_adamw_, torch._fused_adam_, torch.ops.aten._fused_adamw):
+from assignment.driver import refuse_libraries
+kernels = refuse_libraries()
+called = [torch.optim.AdamW, torch._fused_adamw_, torch._fused_adam_, torch.ops.aten._fused_adamw]
+for kernel in called:
     try:
         kernel(*lists, **more)
     except RuntimeError as error:
@@ -97,6 +98,12 @@ for kernel in (torch._fused_adamw_, torch._fused_adam_, torch.ops.aten._fused_ad
     else:
         raise AssertionError(kernel)
 assert p.tolist() == [1, 1, 1]
+try:
+    import scipy.stats
+except ImportError:
+    pass
+else:
+    raise AssertionError("scipy")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
