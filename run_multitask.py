@@ -52,6 +52,14 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
         UserError: a file or value in the settings cannot be used; the message is one line.
         OSError: the run folder cannot be written.
     """
+    from data.overlap import read_as
+    from minbert.tokenizer import spellings
+
+    with read_as(spellings(settings.models.values())):
+        return _run(settings, say)
+
+
+def _run(settings: Settings, say: Say) -> list[Cell]:
     import torch
 
     from experiment.opening import find_inputs, open_backbone, open_folder, open_run

@@ -9,11 +9,12 @@ import numpy as np
 from data.beir import read_searched
 from data.examples import DataError, SentencePair
 from data.locate import data_folder
-from data.overlap import disjoint
+from data.overlap import disjoint, read_as
 from data.pairs import read_pairs
 from data.search import positives
 from data.tasks import EVERY_ROW, Splits, read_task
 from heads.saved import FinishedCell, SavedHead, run_config
+from minbert.tokenizer import spellings
 
 logger = logging.getLogger(__name__)
 
@@ -31,13 +32,15 @@ def unseen_scores(
         DataError: the data has changed since the run, or stored scores are missing.
     """
     run = cell.path.parent.parent
-    splits = _splits_of(run, cell.task)
-    if splits is None:
-        return list(pairs), head.soft([pair.texts for pair in pairs])
-    stored = _scores_in_folds(run, cell, splits) if splits.folds else {}
-    in_folds = [pair for pair in pairs if _words(pair) in stored]
-    learnt = positives(splits.train, splits.corpus) if splits.corpus else splits.train
-    others = disjoint([pair for pair in pairs if _words(pair) not in stored], learnt)
+    backbones = run_config(run)["options"].get("backbone") or []
+    with read_as(spellings([backbones] if isinstance(backbones, str) else backbones)):
+        splits = _splits_of(run, cell.task)
+        if splits is None:
+            return list(pairs), head.soft([pair.texts for pair in pairs])
+        stored = _scores_in_folds(run, cell, splits) if splits.folds else {}
+        in_folds = [pair for pair in pairs if _words(pair) in stored]
+        learnt = positives(splits.train, splits.corpus) if splits.corpus else splits.train
+        others = disjoint([pair for pair in pairs if _words(pair) not in stored], learnt)
     scores = [np.array([stored[_words(pair)] for pair in in_folds])]
     if others:
         scores.append(head.soft([pair.texts for pair in others]))

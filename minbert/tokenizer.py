@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,25 @@ class BertTokenizer:
     def from_vocab(cls, vocab: Path) -> "BertTokenizer":
         """Build an uncased tokenizer from a vocab.txt alone."""
         return cls(_word_pieces(vocab, {}), str(vocab))
+
+    def spelled(self, text: str) -> str:
+        """Return a text as its pieces spell it: the same for all texts of equal pieces.
+
+        Unknown words have one spelling; unknown signs without a letter are left out.
+        """
+        try:
+            pieces = self.backend.encode(text, add_special_tokens=False)
+        except TypeError:  # no valid Unicode, which is refused elsewhere
+            return text
+        if not isinstance(self.backend.model, WordPiece):
+            return self.backend.decode(pieces.ids, skip_special_tokens=False)
+        words: list[str] = []
+        for piece, id_, (start, end) in zip(pieces.tokens, pieces.ids, pieces.offsets, strict=True):
+            if piece.startswith("##") and words:
+                words[-1] += piece[2:]
+            elif id_ != self.unknown_id or any(map(str.isalnum, text[start:end])):
+                words.append(piece)
+        return " ".join(words)
 
     def vocabulary_fit(self, texts: Sequence[str]) -> tuple[float, float]:
         """Return the share of pieces that are unknown, and the pieces per word, of some texts.
@@ -668,3 +688,13 @@ def _casing(backend: Tokenizer) -> dict[str, Any] | None:
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
     }
+
+
+def spellings(checkpoints: Iterable[str]) -> list[Callable[[str], str]]:
+    """Return how checkpoints read texts, `BertTokenizer.spelled`; each is loaded when needed."""
+
+    def of(checkpoint: str) -> Callable[[str], str]:
+        tokenizer = cache(lambda: BertTokenizer.from_pretrained(checkpoint))
+        return lambda text: tokenizer().spelled(text)
+
+    return [of(checkpoint) for checkpoint in checkpoints]

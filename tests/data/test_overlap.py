@@ -1,12 +1,18 @@
 """The leak audit: planted overlaps are caught, whatever their case, punctuation or order."""
 
+import random
+
 import numpy as np
 import pytest
 from reading import error_of, write
 
+from baselines.words import words as words_of
 from data.examples import Sentence, SentencePair
-from data.overlap import Seen, normalise, noted, overlap, text_hash, write_digests
+from data.overlap import Seen, normalise, noted, overlap, read_as, text_hash, write_digests
+from data.pairs import read_pairs
 from data.trained_on import note_file
+from minbert.hub import MINI
+from minbert.tokenizer import BertTokenizer, spellings
 
 
 def has_text(seen, text):
@@ -27,11 +33,65 @@ def has_pair(seen, text_a, text_b):
         ("ｆｕｌｌ ２", "full 2"),
         ("Это Кит.", "это кит"),
         ("风筝,很高。", "风筝 很高"),
+        ("पिता घर पर है।", "पिता घर पर है"),
+        (
+            "zero\u200bwidth so\u00adft \ufeffx \u200fy wo\u2060rd I\ufe0f",
+            "zerowidth soft x y word i",
+        ),
         ("?!", ""),
     ],
 )
 def test_normalise_keeps_letters_and_digits_of_any_script(text, expected):
     assert normalise(text) == expected
+
+
+HINDI = [
+    f"{who} {what}" for who in ("पिता", "पोता", "माता") for what in ("घर", "घोर", "दिन", "दीन")
+]
+# What an uncased encoder does not see.
+UNSEEN = {
+    "soft hyphen": lambda t: t.replace("e", "e\u00ad"),
+    "zero-width space": lambda t: t.replace("e", "e\u200b"),
+    "byte order mark": lambda t: f"\ufeff{t}",
+    "right-to-left mark": lambda t: f"{t}\u200f",
+    "word joiner": lambda t: t.replace("a", "a\u2060"),
+    "variation selector": lambda t: t.replace("a", "a\ufe0f"),
+    "accents": lambda t: t.replace("e", "é").replace("a", "ä"),
+    "control": lambda t: t.replace("e", "e\x7f\x80"),
+}
+
+
+@pytest.mark.parametrize("change", UNSEEN.values(), ids=UNSEEN)
+def test_texts_of_equal_pieces_are_one_text_in_splits_overlap_and_words(change, tmp_path):
+    """Else half of the test rows had a train row of equal embeddings, and random labels scores."""
+    draw = random.Random(3)
+    words = ("kite", "harbour", "lantern", "meadow", "ferry", "anchor", "cellar", "orchard")
+    rows, seen = [], Seen()
+    for n in range(120):
+        texts = [" ".join(draw.sample(words, 4)) + f" {n} {side}" for side in "ab"]
+        label = draw.randrange(2)
+        rows += [(*texts, label), (*map(change, reversed(texts)), label)]
+    lines = ["sentence1\tsentence2\tlabel", *("\t".join(map(str, row)) for row in rows)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    tokenizer = BertTokenizer.from_pretrained(MINI)
+    ids = [tokenizer.backend.encode(text).ids for text in rows[0][:2]]
+    assert [tokenizer.backend.encode(text).ids for text in rows[1][1::-1]] == ids
+    with read_as(spellings([str(MINI)])):
+        splits = read_pairs([str(path)]).splits
+        seen.add_examples(splits.train)
+        assert overlap(splits.test, seen).share_sentences == 0
+        assert words_of(change("a kite")) == words_of("a kite")
+    assert normalise("café") == "café"  # outside of the block nothing drops accents
+    pieces = {tuple(tokenizer.backend.encode(t).ids) for row in splits.train for t in row.texts}
+    tested = {tuple(tokenizer.backend.encode(t).ids) for row in splits.test for t in row.texts}
+    assert not pieces & tested
+
+
+def test_different_texts_of_other_scripts_stay_different():
+    assert len({normalise(text) for text in HINDI}) == len(HINDI)
+    with read_as(spellings([str(MINI)])):  # whose vocabulary has these letters
+        assert len({normalise(text) for text in HINDI}) == len(HINDI)
 
 
 def test_hashes_are_the_same_in_every_process():
