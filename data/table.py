@@ -19,6 +19,7 @@ import os
 import re
 import shlex
 import string
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile
@@ -67,6 +68,8 @@ FIRST = tuple(dict.fromkeys(first for first, _ in PAIRS))
 SECOND = tuple(dict.fromkeys(second for _, second in PAIRS))
 NEGATIVE = ("negative", "neg", "hard_neg", "hard_negative", "contradiction", "sent2", "c")
 TEXT = ("sentence", "text", "review", "phrase", "content", "comment", "tweet", "utterance", "body")
+# Names of the only column of texts; single letters may be texts.
+ONE_TEXT = (*TEXT, *dict.fromkeys(name for name in (*FIRST, *SECOND) if len(name) > 1))
 LABEL = (
     "label",
     "labels",
@@ -140,6 +143,7 @@ def plain(name: str) -> str:
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}
 
+CONTROL = re.compile(r"[\0-\x08\x0e-\x1f]")
 # First bytes of files that are not tables of text.
 NO_TEXT = {
     codecs.BOM_UTF16_LE: "text in UTF-16",
@@ -202,7 +206,7 @@ def decoded_lines(
     for number, raw in enumerate(bounded_lines(file, path, DataError), start=1):
         if number == 1:
             for begin, name in NO_TEXT.items():
-                if raw.startswith(begin):
+                if raw.startswith(begin) and not _is_text(raw):
                     raise DataError(f"{path}: {name}; save it as tab-separated text in UTF-8")
             raw = raw.removeprefix(codecs.BOM_UTF8)
         try:
@@ -212,6 +216,14 @@ def decoded_lines(
                 f"{path}:{number}: byte 0x{raw[error.start]:02x} is not valid UTF-8; "
                 "save the file as UTF-8 text"
             ) from error
+
+
+def _is_text(raw: bytes) -> bool:
+    """Return whether bytes are UTF-8 without control characters: `PAR1 is a receptor.`"""
+    try:
+        return not CONTROL.search(raw.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def text_lines(path: PathLike, latin: bool = False) -> Iterator[tuple[int, str]]:
@@ -538,7 +550,7 @@ LONGEST_NAME = 40  # characters of a column's name; a longer one is a text
 
 def open_texts(
     path: PathLike,
-    columns: Sequence[Column] = (Column("text", TEXT),),
+    columns: Sequence[Column] = (Column("text", ONE_TEXT),),
     *,
     hint: str = "",
 ) -> Table:
@@ -550,15 +562,14 @@ def open_texts(
 
     Args:
         path, columns: as of `open_table`.
-        hint: end of the message about such lines.
+        hint: end of the message about lines that are rows of a table.
 
     Raises:
-        DataError: as `open_table`; every line has the same number of tabs, and no header.
+        DataError: as `open_table`; lines that look like rows of a table without such a header.
     """
     sampled = _sampled(path, "one text per line")
     filled = sampled.filled
     number, first = filled[0]
-    where = f"{path}:{number}"
     texts = [column.name for column in columns if column.kind == "text"]
     if _is_object(first):
         return _table(path, columns, sampled)
@@ -573,16 +584,34 @@ def open_texts(
         if len(header) > 1 and (widths == {len(header)} or only_names):
             return _table(path, columns, sampled)
         if len(header) == 1:
-            logger.warning("%s: %r is the header, not a text", where, first)
+            logger.warning("%s:%d: %r is the header, not a text", path, number, first)
             below = dropwhile(lambda line: line[0] <= number, sampled.every())
             return Table(path, header, "", places, 1, below)
-    widths = {text.count("\t") + 1 for _, text in filled}
-    if len(filled) > 1 and len(widths) == 1 and widths != {1}:
-        raise DataError(
-            f"{where}: every line has {widths.pop()} tab-separated fields, expected one text per "
-            f"line, or a header with a column {' and '.join(texts)}{hint}"
-        )
+    _refuse_rows(path, filled, " and ".join(texts), hint)
     return Table(path, (), "", dict.fromkeys(texts, 0), 1, sampled.every())
+
+
+# A tab, and a comma or semicolon as tables have it: no blank after it, as there is in sentences.
+BETWEEN_FIELDS = {"tab": r"\t", "comma": r",(?!\s)", "semicolon": r";(?!\s)", "|||": r"\|\|\|"}
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+ROWS = 0.95  # share of lines with the same number of separators, from which on they are rows
+
+
+def _refuse_rows(path: PathLike, filled: Sequence[tuple[int, str]], name: str, hint: str) -> None:
+    """Refuse lines that are rows of a table: nearly all have the same number of a separator."""
+    lines = [QUOTED.sub("", text) for _, text in filled]
+    for mark, pattern in BETWEEN_FIELDS.items():
+        counts = Counter(len(re.findall(pattern, line)) for line in lines)
+        count, alike = counts.most_common(1)[0]
+        if count and alike >= ROWS * len(lines) and len(lines) > 1:
+            if mark == "|||":
+                tabs = shlex.join(["sed", r"s/ *||| */\t/g", str(path)])
+                hint = f"; {tabs} > {shlex.quote(f'{path}.tsv')} writes tabs{hint}"
+            raise DataError(
+                f"{path}:{filled[0][0]}: {count + 1} fields with a {mark} between them in nearly "
+                f"all lines, expected one text per line, or a header with a column {name}{hint}; "
+                f"if each line is a text, write {name} above the first"
+            )
 
 
 def _is_object(text: str) -> bool:
@@ -625,9 +654,17 @@ def _sampled(path: PathLike, expected: str = "a header line and rows") -> _Sampl
         raise DataError(f"{path}: lines end with bare carriage returns; save it with line feeds")
     if "\0" in first:
         raise _nul(f"{path}:{line}")
-    if first.strip() in ("[", "{") or first.lstrip().startswith(("[{", "[[", '["')):
+    if first.strip() == "{" or _begins_array(first.strip()):
         raise _no_json_lines(f"{path}:{line}")
     return sampled
+
+
+def _begins_array(text: str) -> bool:
+    """Return whether a line is a JSON array or its beginning; `[[Berlin]] is a city.` is none."""
+    try:
+        return text.startswith("[") and json.JSONDecoder().raw_decode(text)[1] == len(text)
+    except ValueError as error:
+        return getattr(error, "pos", 0) >= len(text)
 
 
 def _refuse_twice(where: str, header: Sequence[str], places: dict[str, int]) -> None:

@@ -5,6 +5,7 @@ encoder and the training texts. All other modules get these records and open not
 """
 
 import copy
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -435,7 +436,9 @@ def _file_of_train(inputs: Inputs, objective: str, backbone: Backbone, root: Pat
             encoder = as_loaded(backbone, inputs.settings.pooling)
         content = as_csv(triplets_to_learn(splits, encoder))
     else:
-        content = "".join(f"{text}\n" for text in examples_of_train(inputs, objective))
+        # JSON lines: nothing is guessed of what a text begins with.
+        rows = ({"text": text} for text in examples_of_train(inputs, objective))
+        content = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
     def make(work: Work) -> None:
         write_text(work.folder / TRAIN_TEXTS, content)
