@@ -5,14 +5,17 @@ a published cross-encoder can be scored and tuned like any other head, and a hea
 be exported to a folder that `CrossEncoder` loads.
 """
 
+import logging
 from collections.abc import Sequence
 
 from torch import nn
 
-from data.tasks import Task
+from data.tasks import Task, says_yes
 from heads.heads import Head, STSClassifierHead, reads_cls
 from minbert.classifier import BertClassifier
 from minbert.encoder import SentenceEncoder
+
+logger = logging.getLogger(__name__)
 
 
 def fitting_labels(task: Task) -> tuple[int, ...]:
@@ -44,7 +47,8 @@ def load_classifier(head: Head, classifier: BertClassifier, words: Sequence[str]
     last = classifier.out.state_dict()
     if classifier.out.out_features == 2 and out.out_features == 1:
         # softmax([s, t])[1] is sigmoid(t - s): one logit can replace two.
-        last = {name: tensor[1:] - tensor[:1] for name, tensor in last.items()}
+        yes = _positive(classifier.labels)
+        last = {name: tensor[[yes]] - tensor[[1 - yes]] for name, tensor in last.items()}
     names = [name.casefold() for name in classifier.labels]
     wanted = [word.casefold() for word in words]
     if len(wanted) == out.out_features and sorted(names) == sorted(wanted):
@@ -54,6 +58,18 @@ def load_classifier(head: Head, classifier: BertClassifier, words: Sequence[str]
     out.load_state_dict(last)
     if isinstance(head, STSClassifierHead):
         head.score_activation = classifier.activation
+
+
+def _positive(labels: Sequence[str]) -> int:
+    """Return which of a classifier's two labels means yes: by their names, else the second."""
+    answers = [says_yes(label.replace("_", " ")) for label in labels]
+    if True in answers or False in answers:
+        return answers.index(True) if True in answers else 1 - answers.index(False)
+    logger.warning(
+        "the published head's labels are %s; the second is taken for yes",
+        " and ".join(labels) or "not named",
+    )
+    return 1
 
 
 def to_classifier(head: Head) -> BertClassifier:

@@ -11,12 +11,16 @@ from torch import Tensor, nn
 
 from minbert.config import BertConfig
 
+# The tanh approximation (Hendrycks and Gimpel 2016, section 2), from GPT-2's first release.
+_gelu_by_tanh = partial(F.gelu, approximate="tanh")
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
-    # The tanh approximation (Hendrycks and Gimpel 2016, section 2), from GPT-2's first release.
-    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_python": F.gelu,
+    "gelu_new": _gelu_by_tanh,
+    "gelu_pytorch_tanh": _gelu_by_tanh,
     "relu": F.relu,
     "silu": F.silu,
+    "swish": F.silu,
 }
 
 

@@ -14,7 +14,8 @@ POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 # What this encoder computes. With other values it would load the weights and compute wrongly.
 SUPPORTED: dict[str, tuple[Any, ...]] = {
     "position_embedding_type": ("absolute",),
-    "hidden_act": ("gelu", "gelu_new", "relu", "silu"),  # `minbert.activations`
+    # The names of `minbert.activations`.
+    "hidden_act": ("gelu", "gelu_python", "gelu_new", "gelu_pytorch_tanh", "relu", "silu", "swish"),
     "is_decoder": (False,),
     "add_cross_attention": (False,),
 }

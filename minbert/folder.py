@@ -85,14 +85,35 @@ class CheckpointFolder:
     def bert_config(self) -> BertConfig:
         """The sizes of the encoder, of its config.json."""
         folder = self.encoder
+        self._refuse_other_kinds()
         path = folder.path / "config.json"
         if not folder.has("config.json"):
-            if self.steps and self.steps[0].name not in ENCODERS:  # a static model, a router
-                name = self.steps[0].name
-                raise CheckpointError(f"{self}: the step {name!r:.80} is not supported")
             raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
         changed = self.sentence_arguments("config_kwargs", "config_args")
         return BertConfig.from_dict(folder.config | changed, path)
+
+    def _refuse_other_kinds(self) -> None:
+        """Raise CheckpointError for a folder that is no encoder by itself, with what can be done."""
+        for folder in (self, self.encoder):
+            if folder.has("adapter_config.json"):
+                raise CheckpointError(
+                    f"{folder}: an adapter (adapter_config.json), which changes the weights of "
+                    "another checkpoint; merge it with peft's merge_and_unload(), save the result "
+                    "in a new folder, and give that folder"
+                )
+        first = self.steps[0].name if self.steps else ENCODERS[0]
+        inside = [path.parent.name for path in sorted(self.path.glob("*/config.json"))]
+        loadable = [n for n in inside if "hidden_size" in CheckpointFolder(self.path / n).config]
+        instead = f"; give one of its encoders: {', '.join(loadable)}" if loadable else ""
+        if first not in ENCODERS:  # a static model, a router
+            raise CheckpointError(f"{self}: the step {first!r:.80} is not supported{instead}")
+        kind = self.config_sentence_transformers.get("model_type", "SentenceTransformer")
+        if kind != "SentenceTransformer" and len(self.steps) > 1:
+            names = " and ".join(step.name for step in self.steps[1:])
+            raise CheckpointError(
+                f"{self}: a {kind} with {names} after the encoder is not supported; its head has to "
+                f"be that of a ...ForSequenceClassification{instead}"
+            )
 
     @cached_property
     def sentence_config(self) -> tuple[str, dict[str, Any]]:

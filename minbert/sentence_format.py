@@ -190,7 +190,8 @@ def _pooling_of_modes(folder: CheckpointFolder, step: CheckpointFolder) -> tuple
     modes = [stated] if isinstance(stated, str) else list(stated)
     if len(modes) != 1 or modes[0] not in MODES:
         raise CheckpointError(
-            f"{step}: Pooling by {' and '.join(map(str, modes))} is not supported; cls and mean are"
+            f"{step}: Pooling by {' and '.join(map(str, modes))} is not supported; one mode is, "
+            "cls or mean"
         )
     pooled = config.get("include_prompt", True)
     if not isinstance(pooled, bool):
