@@ -28,7 +28,7 @@ from data.table import (
     pair_columns,
     plain,
 )
-from data.tasks import NO_LABEL, OWN, SPLITS, UNKNOWN, Splits, Task, says_yes
+from data.tasks import NO_LABEL, OWN, SPLITS, Splits, Task, says_yes
 
 logger = logging.getLogger("data")
 
@@ -58,6 +58,9 @@ class OwnData:
     about: str
 
 
+UNKNOWN = -1.0  # a label of GLUE's files
+FEW = 0.05  # share of rows
+WITH_UNKNOWN = "with label -1, which means unknown"
 # What programs write for a missing text.
 NAN = {"nan", "null", "none", "#n/a"}
 
@@ -110,9 +113,8 @@ def read_pairs(
     """
     refuse_pipes(paths)
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
-    if set(files[-1].spelled) == {UNKNOWN} and len(files) == 3 and UNKNOWN not in files[0].spelled:
-        logger.warning("%s: all labels are %s; read as a file without labels", paths[2], UNKNOWN)
-        files[2] = replace(files[2], rows=[row._replace(label=None) for row in files[2].rows])
+    if UNKNOWN not in map(label_value, files[0].spelled):
+        files[1:] = map(_without_unknown, files[1:])
     if len({len(file.columns) for file in files}) > 1:
         counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
         raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
@@ -136,6 +138,31 @@ def read_pairs(
 
 
 # --- the rows
+
+
+def _without_unknown(file: RowsOfFile) -> RowsOfFile:
+    """Return a file of dev or test without labels -1, which the train file does not have."""
+    unknown = [row.line for row in file.rows if row.label and label_value(row.label) == UNKNOWN]
+    if not unknown:
+        return file
+    if len(unknown) == len(file.rows):
+        logger.warning("%s: all labels are -1; read as a file without labels", file.path)
+        return replace(file, rows=[row._replace(label=None) for row in file.rows])
+    logger.warning("%s: %s; left out", file.path, counted(unknown, WITH_UNKNOWN))
+    return replace(file, rows=[row for row in file.rows if row.line not in {*unknown}])
+
+
+def marks_unknown(labels: Sequence[str]) -> bool:
+    """Return whether labels -1 mean that the label is unknown, as in GLUE's files.
+
+    They do where they are few, and no other label is negative; and next to both 0 and 1, they do
+    not mean no.
+    """
+    values = Counter(map(label_value, labels))
+    few = values[UNKNOWN] <= FEW * len(labels)
+    others = values.keys() - {UNKNOWN}
+    negative = any(isinstance(value, float) and value < 0 for value in others)
+    return UNKNOWN in values and few and len(others) > 1 and not negative
 
 
 def refuse_pipes(paths: Sequence[str]) -> None:
@@ -190,6 +217,12 @@ def rows_of(
         has_label = label.casefold() not in NO_LABEL
         rows.append(Row(line, row_id, items, label if has_label else None))
     with_label = [row for row in rows if row.label is not None]
+    if marks_unknown([row.label for row in with_label if row.label is not None]):
+        unknown = {row.line for row in with_label if label_value(row.label or "") == UNKNOWN}
+        incomplete[WITH_UNKNOWN] = sorted(unknown)
+        rows, with_label = (
+            [row for row in part if row.line not in unknown] for part in (rows, with_label)
+        )
     if labelled or with_label:  # otherwise a test file without labels
         incomplete["without a label"] = [row.line for row in rows if row.label is None]
         rows = with_label
@@ -672,7 +705,7 @@ def read_labelled(
 ) -> list[SentencePair]:
     """Return the pairs of a table, in order; labels are 0.0 and 1.0.
 
-    Rows without a label are left out, with a warning.
+    Rows without a label or a text are left out, with a warning.
 
     Args:
         path: as in `open_table`.
@@ -681,31 +714,39 @@ def read_labelled(
         at: labels are scores, and pairs of this score or more are positive.
 
     Raises:
-        DataError: as `open_table`; a label that is neither yes nor no, no label at all, or a row
-            without a text.
+        DataError: as `open_table`; a label that is neither yes nor no, or no row with all of it.
     """
     columns = task.columns
     table = open_table(path, columns, named=named, flag="--columns")
+    rows = [(line, [row[c.name].strip() for c in columns]) for line, row in table.rows()]
+    spelled = [fields[-1] for _, fields in rows if fields[-1].casefold() not in NO_LABEL]
+    values = set(map(label_value, spelled))
+    unknown = at is None and ({0.0, 1.0} <= values or marks_unknown(spelled))
+    left_out: dict[str, list[int]] = {"without a label": [], WITH_UNKNOWN: [], "without a text": []}
     pairs: list[SentencePair] = []
-    unlabelled: list[int] = []  # line numbers
-    for line, row in table.rows():
-        first, second, label = (row[column.name].strip() for column in columns)
+    for line, (first, second, label) in rows:
         if label.casefold() in NO_LABEL:
-            unlabelled.append(line)
-            continue
-        if not first or not second:
-            raise DataError(f"{path}:{line}: a text is empty; correct or delete the row")
-        pairs.append(SentencePair(str(line), first, second, _label(f"{path}:{line}", label, at)))
-    if unlabelled:
-        count = counted(unlabelled, "without a label")
-        if not pairs:
-            raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
-        logger.warning("%s: %s; left out", path, count)
+            left_out["without a label"].append(line)
+        elif unknown and label_value(label) == UNKNOWN:
+            left_out[WITH_UNKNOWN].append(line)
+        elif not first or not second:
+            left_out["without a text"].append(line)
+        else:
+            label_of = _label(f"{path}:{line}", label, at, task.words)
+            pairs.append(SentencePair(str(line), first, second, label_of))
+    for what, lines in left_out.items():
+        if lines:
+            count = counted(lines, what)
+            if not pairs:
+                raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
+            logger.warning("%s: %s; left out", path, count)
     return pairs
 
 
-def _label(where: str, label: str, at: float | None) -> float:
+def _label(where: str, label: str, at: float | None, words: Sequence[str] = ()) -> float:
     value = label_value(label)
+    if at is None and label.casefold() in (known := [word.casefold() for word in words]):
+        return float(known.index(label.casefold()))  # as in the run's tables
     if at is not None:
         if isinstance(value, str):
             raise DataError(

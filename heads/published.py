@@ -62,7 +62,7 @@ def load_classifier(head: Head, classifier: BertClassifier, words: Sequence[str]
 
 def _positive(labels: Sequence[str]) -> int:
     """Return which of a classifier's two labels means yes: by their names, else the second."""
-    answers = [says_yes(label.replace("_", " ")) for label in labels]
+    answers = [says_yes(label) for label in labels]
     if True in answers or False in answers:
         return answers.index(True) if True in answers else 1 - answers.index(False)
     logger.warning(

@@ -221,7 +221,7 @@ REFUSED = {
         ('{"anchor": "a", "pos": ["b"]}\n', ":1: 'pos' holds a list, expected one text or number"),
         ('{"anchor": "a", "pos": ""}\n', ":1: column 'pos' is empty, expected a sentence"),
         ('[{"query": "a"}]\n', ":1: JSON that is not one object per line; write JSON lines"),
-        ("PAR1abc\n", ": a Parquet file; save it as"),
+        ("PAR1\x15abc\n", ": a Parquet file; save it as"),
         (b"PK\x03\x04abc\n", ": a spreadsheet"),
         ('anchor,positive\n"a,b\n', ":2: a quotation mark opens a field"),
     ],
@@ -238,7 +238,7 @@ REFUSED = {
         ('{"text": "a"}\n{"text": null}\n', ":2: no text; fill it"),
         ("text_a\ttext_b\tlabel\n", ": has a header but no rows; expected at least one row"),
         ('{"foo": "a"}\n{"foo": "b"}\n', ":1: no column 'text'; found 'foo'"),
-        ("id1\ta b\nid2\tc d\n", ":1: every line has 2 tab-separated fields"),
+        ("id1\ta b\nid2\tc d\n", ":1: 2 fields with a tab between them"),
     ],
     read_sst: [
         ("text\tlabel\na b\t0,5\n", ":2: sentiment is '0,5', with a decimal comma; write 0.5"),

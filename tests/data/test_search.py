@@ -329,7 +329,11 @@ REFUSED = [
     (search, PAIR + "b\ty\nc\tz\n", " test queries after the split by connected texts, at least "),
     (search, CONNECTED, " after the split by connected texts, at least 10 and 3 are needed; add"),
     (further, "", ": is empty; expected one text per line"),
-    (further, "a\tb\nc\td\n", ":1: every line has 2 tab-separated fields, expected one text per"),
+    (
+        further,
+        "a\tb\nc\td\n",
+        ":1: 2 fields with a tab between them in nearly all lines, expected one text per",
+    ),
     (further, '{"words": "a"}\n', ":1: no column 'text'; found 'words'; give the columns these"),
 ]
 

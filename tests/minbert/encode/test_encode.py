@@ -100,7 +100,7 @@ def words(tmp_path, tiny_checkpoint):
         ({"t.txt": "\n \n"}, {}, "t.txt: is empty"),
         ({"t.txt": "one\n"}, {"--id-column": "no"}, "t.txt:1: no column 'text', 'no'"),
         ({"t.txt": "id\ttext\n1\tone\n"}, {"--column": "question"}, "t.txt:1: no column 'quest"),
-        ({"t.txt": "1\tone\n2\ttwo\n"}, {}, "every line has 2 tab-separated fields"),
+        ({"t.txt": "1\tone\n2\ttwo\n"}, {}, "2 fields with a tab between them"),
         ({"t.txt": "one\rtwo\r"}, {}, "t.txt: lines end with bare carriage returns"),
         ({"t.txt": "o\0n\0e\0"}, {}, "t.txt:1: holds a NUL byte"),
         ({"t.csv": "a,b\n1,2\n"}, {}, "t.csv:1: no column 'text'; found 'a', 'b'"),
