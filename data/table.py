@@ -291,6 +291,7 @@ def plain_fields(
 # --- tables
 
 SAMPLE = 100  # lines that decide the separator
+MOST_UNEVEN = 0.01  # share of rows of another width that are left out
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 JSON = "json"
 
@@ -329,48 +330,79 @@ class Table:
     def rows(self, ragged: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield (line number, {column: text}) of each row, streaming; texts are not stripped.
 
+        Rows of another width are left out, with a warning, if they are few.
+
         Args:
             ragged: accept rows of another width; missing columns are left out of the row.
 
         Raises:
-            DataError: as `numbered_lines`; a row of another width, an open quote, no row at all.
+            DataError: as `numbered_lines`; too many rows of another width, at the end; an open
+                quote, no row at all.
         """
-        empty = True
+        count = 0
         quoted: list[int] = []  # lines with a separator inside quotes
-        for line, text in self._lines:
-            if not text.strip(" \r\n") and self.delimiter:
-                continue
+        uneven: list[tuple[int, int]] = []  # lines of another width, and their fields
+        for line, text in self._filled():
+            count += 1
             where = f"{self.path}:{line}"
-            if "\0" in text:
-                raise _nul(where)
-            empty = False
-            if not self.delimiter:
-                yield line, dict.fromkeys(self.places, _unquoted(text) if self.header else text)
-            elif self.delimiter == JSON:
-                values = json_values(where, text)
-                keys = {name: self.header[place] for name, place in self.places.items()}
-                yield line, {n: _json_text(where, key, values.get(key)) for n, key in keys.items()}
-            else:
-                fields = self._fields(where, text, ragged)
-                if any("\r" in field or "\t" in field for field in fields):
-                    quoted.append(line)
-                yield line, {n: fields[at] for n, at in self.places.items() if at < len(fields)}
+            if self.delimiter in ("", JSON):
+                yield line, self._json(where, text) if self.delimiter else self._one_column(text)
+                continue
+            fields = self._fields(where, text)
+            if not (ragged or self._is_whole(fields)):
+                uneven.append((line, len(fields)))
+                continue
+            if any("\r" in field or "\t" in field for field in fields):
+                quoted.append(line)
+            yield line, {n: fields[at] for n, at in self.places.items() if at < len(fields)}
         if quoted:
             told = counted(quoted, "with a tab or a line end inside quotation marks")
             logger.warning("%s: %s; it is read as part of the text", self.path, told)
-        if empty:
+        if uneven:
+            self._leave_out(uneven, count)
+        if not count:
             raise _no_rows(self.path) if self.header else _empty(self.path)
 
-    def _fields(self, where: str, text: str, ragged: bool) -> list[str]:
+    def _filled(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines of rows: of a table those that are not blank."""
+        for line, text in self._lines:
+            if "\0" in text:
+                raise _nul(f"{self.path}:{line}")
+            if text.strip(" \r\n") or not self.delimiter:
+                yield line, text
+
+    def _one_column(self, text: str) -> dict[str, str]:
+        return dict.fromkeys(self.places, _unquoted(text) if self.header else text)
+
+    def _json(self, where: str, text: str) -> dict[str, str]:
+        values = json_values(where, text)
+        keys = {name: self.header[place] for name, place in self.places.items()}
+        return {name: _json_text(where, key, values.get(key)) for name, key in keys.items()}
+
+    def _fields(self, where: str, text: str) -> list[str]:
         if self._quotes:
-            fields = split_line(where, text, self.delimiter, self.width)
-            is_whole = len(fields) == self.width
-        else:  # published sets have surplus fields
-            fields = text.rstrip("\r\n").split(self.delimiter)
-            is_whole = len(fields) > max(self.places.values())
-        if not (is_whole or ragged):
-            raise _wrong_width(where, fields, self.width, self.delimiter)
-        return fields
+            return split_line(where, text, self.delimiter, self.width)
+        return text.rstrip("\r\n").split(self.delimiter)
+
+    def _is_whole(self, fields: list[str]) -> bool:
+        # Published sets, and tables without a header, have surplus fields.
+        if self._quotes and self.header:
+            return len(fields) == self.width
+        return len(fields) > max(self.places.values())
+
+    def _leave_out(self, uneven: list[tuple[int, int]], count: int) -> None:
+        """Warn of rows of another width if they are few, else refuse the table."""
+        lines = [line for line, _ in uneven]
+        mark = SEPARATORS[self.delimiter]
+        if len(uneven) <= MOST_UNEVEN * count:
+            told = counted(lines, f"without {self.width} {mark}-separated fields")
+            logger.warning("%s: %s; left out", self.path, told)
+            return
+        like_it = f"{len(uneven)} of {count} rows have another width (lines {str(lines[:3])[1:-1]})"
+        raise DataError(
+            f"{self.path}:{lines[0]}: {uneven[0][1]} {mark}-separated field(s), expected "
+            f"{self.width}; {like_it}; look for a stray separator or quote in them"
+        )
 
 
 def open_table(

@@ -231,7 +231,7 @@ REFUSED = {
         (",0,1\n0,a b,c d\n1,e f,g h\n", ":1: no column 'sentence1', 'sentence2'; found '', '0'"),
         ('{"a": {"0": "x y"}, "b": {"0": "z"}}\n', ":1: JSON that is not one object per line"),
         ('{"columns": ["a"], "data": [["x y"]]}\n', ":1: JSON that is not one object per line"),
-        ("a\tb\n1\tx y\tz\n2\tx\tz\n", ":2: 3 tab-separated field(s), expected 2; correct or"),
+        ("a\tb\n1\tx y\tz\n2\tx\tz\n", ":2: 3 tab-separated field(s), expected 2; 2 of 2"),
         (b"\x1f\x8b\x08\0", ": compressed by gzip, but its name does not end in .gz; save it as"),
     ],
     iter_sentences: [
