@@ -32,6 +32,7 @@ _spellings: list[Spelling] = []
 PAIR_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 # The name of a file of digests, and the omitted bits of the 64-bit hashes.
 DIGESTS, LEFT_OUT = ".digests.xz", np.uint64(24)
+MOST_DIGESTS = 2**28  # bytes, of 33 million texts
 
 
 @contextmanager
@@ -135,7 +136,10 @@ class Seen:
         """
         try:
             with lzma.open(open_plain(path)) as file:
-                planes = np.frombuffer(file.read(), np.uint8).reshape(8, -1)
+                content = file.read(MOST_DIGESTS + 1)
+            if len(content) > MOST_DIGESTS:
+                raise DataError(f"{path}: more than {MOST_DIGESTS >> 20} MB of digests; restore it")
+            planes = np.frombuffer(content, np.uint8).reshape(8, -1)
         except (lzma.LZMAError, EOFError, ValueError) as error:
             raise DataError(f"{path}: not a whole file of digests ({error}); restore it") from None
         steps = np.ascontiguousarray(planes.T).view("<u8").ravel()

@@ -22,6 +22,7 @@ from data.table import (
     TEXT,
     Column,
     Table,
+    content_digest,
     counted,
     number,
     open_table,
@@ -60,6 +61,7 @@ class OwnData:
 
 UNKNOWN = -1.0  # a label of GLUE's files
 FEW = 0.05  # share of rows
+HUGE, TINY = 1e6, 1e-3  # of scores and their range: float32 tells no more apart
 WITH_UNKNOWN = "with label -1, which means unknown"
 # What programs write for a missing text.
 NAN = {"nan", "null", "none", "#n/a"}
@@ -115,6 +117,7 @@ def read_pairs(
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
     if UNKNOWN not in map(label_value, files[0].spelled):
         files[1:] = map(_without_unknown, files[1:])
+    _refuse_copies(paths)
     if len({len(file.columns) for file in files}) > 1:
         counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
         raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
@@ -138,6 +141,17 @@ def read_pairs(
 
 
 # --- the rows
+
+
+def _refuse_copies(paths: Sequence[str]) -> None:
+    """Refuse files of equal content: a copy, or another link to one file."""
+    found: dict[str, str] = {}
+    for path in paths:
+        first = found.setdefault(content_digest(Path(path)), path)
+        if first != path:
+            raise DataError(
+                f"{path}: has the content of {first}; give different rows for train, dev and test"
+            )
 
 
 def _without_unknown(file: RowsOfFile) -> RowsOfFile:
@@ -303,11 +317,10 @@ def single_blanks(text: str) -> str:
 
 def _with_usable_ids(path: str, rows: list[Row]) -> list[Row]:
     """Return the rows, with line numbers as ids if the ids are not distinct."""
-    rows = [row._replace(id=row.id.lower()) for row in rows]
-    counts = Counter(row.id for row in rows)
+    counts = Counter(row.id.lower() for row in rows)  # which courses do not distinguish
     for row in rows:
-        if counts[row.id] > 1 or "," in row.id:
-            why = "is there more than once" if counts[row.id] > 1 else "holds a comma"
+        if counts[row.id.lower()] > 1 or "," in row.id:
+            why = "is there more than once" if counts[row.id.lower()] > 1 else "holds a comma"
             logger.warning(
                 "%s:%d: id %r %s; line numbers are used as ids", path, row.line, row.id[:40], why
             )
@@ -498,6 +511,11 @@ def _check_scales(files: Sequence[RowsOfFile]) -> None:
                 )
             if value is not None:
                 values.append(value)
+        if values and (max(map(abs, values)) > HUGE or 0 < np.ptp(values) < TINY):
+            raise DataError(
+                f"{file.path}: labels go from {min(values):g} to {max(values):g}; rescale them, "
+                "for example to 0 to 1, in all files alike"
+            )
         if len(values) > 1:
             spans[file.path] = (min(values), max(values))
     (train, (low, high)), *others = spans.items()

@@ -9,6 +9,7 @@ is a JSON object with one text or number per key.
 sets, whose columns have fixed positions.
 """
 
+import ast
 import codecs
 import csv
 import hashlib
@@ -143,6 +144,7 @@ def plain(name: str) -> str:
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}
 
+SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, which JSON can write
 CONTROL = re.compile(r"[\0-\x08\x0e-\x1f]")
 # First bytes of files that are not tables of text.
 NO_TEXT = {
@@ -315,6 +317,7 @@ class Table:
     width: int
     _lines: Iterator[tuple[int, str]]
     _quotes: bool = True
+    _bytes: frozenset[str] = frozenset()  # columns of texts written as Python's bytes
 
     def called(self, name: str) -> str:
         """Return a column's name in the header, or its number, for messages."""
@@ -354,7 +357,8 @@ class Table:
                 continue
             if any("\r" in field or "\t" in field for field in fields):
                 quoted.append(line)
-            yield line, {n: fields[at] for n, at in self.places.items() if at < len(fields)}
+            row = {n: fields[at] for n, at in self.places.items() if at < len(fields)}
+            yield line, row | {n: _of_bytes(where, row[n]) for n in self._bytes & row.keys()}
         if quoted:
             told = counted(quoted, "with a tab or a line end inside quotation marks")
             logger.warning("%s: %s; it is read as part of the text", self.path, told)
@@ -460,7 +464,37 @@ def _table(
     if is_header and mark != JSON:
         rows = dropwhile(lambda line: line[0] <= number, rows)
     names = header if is_header else ()
-    return Table(path, names, mark, places, len(header), rows, quotes or mark != "\t")
+    table = Table(path, names, mark, places, len(header), rows, quotes or mark != "\t")
+    if mark != JSON:
+        below = [split_header(text, mark, len(header)) for _, text in sampled.filled[is_header:]]
+        table._bytes = frozenset(
+            column.name
+            for column in columns
+            if column.kind == "text" and _all_bytes(below, places.get(column.name))
+        )
+    if table._bytes:
+        logger.warning("%s: texts are written as b'...'; they are decoded", path)
+    return table
+
+
+BYTES = re.compile(r"""b(['"]).*\1""", re.DOTALL)
+
+
+def _all_bytes(rows: Sequence[Sequence[str]], place: int | None) -> bool:
+    """Return whether a column of rows holds what Python prints of bytes, as PAWS-QQP's does."""
+    if place is None or not rows:
+        return False
+    return all(len(row) > place and BYTES.fullmatch(row[place].strip()) for row in rows)
+
+
+def _of_bytes(where: str, text: str) -> str:
+    try:
+        value = ast.literal_eval(text.strip())
+        return value.decode() if isinstance(value, bytes) else text
+    except (ValueError, SyntaxError) as error:
+        raise DataError(
+            f"{where}: {text[:40]!r} is no text written as bytes ({error}); correct the row"
+        ) from None
 
 
 def find_columns(
@@ -472,6 +506,10 @@ def find_columns(
     With `named`, the first columns have these names, or none is found.
     """
     names = [plain(name) for name in header]
+    # A number is a place, also where the first line has a label 2, unless all names are numbers.
+    are_places = bool(named) and all(map(str.isdecimal, named))
+    if are_places and not all(map(str.isdecimal, names)):
+        return {}, []
     if not set(map(plain, named)) <= set(names):
         return {}, []
     at = {c.name: names.index(plain(name)) for c, name in zip(columns, named, strict=False)}
@@ -822,8 +860,12 @@ def _json_text(where: str, key: str, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and math.isinf(value):
+        raise DataError(f"{where}: {key!r} is a number of no finite size; correct it")
     if isinstance(value, str | int | float):
-        return str(value)
+        if SURROGATE.search(text := str(value)):
+            raise DataError(f"{where}: {key!r} is no valid Unicode: {text!a:.60}; correct the text")
+        return text
     raise DataError(
         f"{where}: {key!r} holds {'a list' if isinstance(value, list) else 'an object'}, expected "
         "one text or number; write a line for each text"

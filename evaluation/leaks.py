@@ -45,8 +45,10 @@ class LeakOptions:
     )
 
 
-def note_stages(folder: Path, seen: "Seen") -> None:
+def note_stages(folder: Path, seen: "Seen", visited: frozenset[Path] = frozenset()) -> None:
     """Note the texts of a tuned folder, and of the checkpoint that it was tuned from.
+
+    `visited` are the folders that led here: notes may name their own folder.
 
     Raises:
         CheckpointError: its notes are damaged.
@@ -75,8 +77,9 @@ def note_stages(folder: Path, seen: "Seen") -> None:
         note_file(paths["trained_on"], seen)
     if "selected_by" in paths:
         seen.add_examples(selection_pairs(paths["selected_by"]))
-    if "trained_on" in noted and "backbone" in paths:
-        note_stages(paths["backbone"], seen)
+    visited |= {folder.resolve()}
+    if "trained_on" in noted and "backbone" in paths and paths["backbone"].resolve() not in visited:
+        note_stages(paths["backbone"], seen, visited)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

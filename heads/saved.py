@@ -5,7 +5,7 @@ Legend: N examples, n items (see features), H hidden_size, C classes.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,17 @@ class SavedHead:
             )
         # A missing text is a number in a column of pandas.
         alone = str, float, type(None)
-        items = [(texts,) if isinstance(texts, alone) else tuple(texts) for texts in examples]
+        items = [(texts,) if isinstance(texts, alone) else texts for texts in examples]
         for row, texts in enumerate(items):
+            if isinstance(texts, Mapping | Set):  # whose order says nothing
+                kind = type(texts).__name__
+                raise UserError(f"example {row} is a {kind}; give a tuple of its texts")
             if len(texts) != self.task.num_texts:
                 wanted = f"{self.task.num_texts}, as {' and '.join(self.task.texts)}"
                 raise UserError(f"example {row} has {len(texts)} text(s); expected {wanted}")
             if odd := [text for text in texts if not isinstance(text, str)]:
                 raise UserError(f"example {row} holds {odd[0]!r:.40}, which is no text")
+        items = [tuple(texts) for texts in items]
         if not items:
             classes = self.head.num_outputs
             return np.empty((0, classes) if probabilities and classes > 1 else 0)

@@ -93,7 +93,7 @@ class CheckpointFolder:
         return BertConfig.from_dict(folder.config | changed, path)
 
     def _refuse_other_kinds(self) -> None:
-        """Raise CheckpointError for a folder that is no encoder by itself, with what can be done."""
+        """Raise CheckpointError for a folder that is no encoder by itself, with a remedy."""
         for folder in (self, self.encoder):
             if folder.has("adapter_config.json"):
                 raise CheckpointError(
@@ -111,8 +111,8 @@ class CheckpointFolder:
         if kind != "SentenceTransformer" and len(self.steps) > 1:
             names = " and ".join(step.name for step in self.steps[1:])
             raise CheckpointError(
-                f"{self}: a {kind} with {names} after the encoder is not supported; its head has to "
-                f"be that of a ...ForSequenceClassification{instead}"
+                f"{self}: a {kind} with {names} after the encoder is not supported; its head has "
+                f"to be that of a ...ForSequenceClassification{instead}"
             )
 
     @cached_property

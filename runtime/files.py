@@ -354,15 +354,21 @@ def sweep(folder: Path, name: str = "", deep: bool = False) -> None:
         piece = PIECE.fullmatch(path.name)
         if piece and _is_abandoned(path, piece):
             with suppress(OSError):  # another process is cleaning too, or there is no permission
-                _finish(path, piece) if piece["old"] else _delete(path)
+                if piece["old"]:
+                    target = _finish(path, piece)
+                    if deep and target.is_dir():  # pieces in it had another path until now
+                        sweep(target, deep=True)
+                else:
+                    _delete(path)
 
 
-def _finish(old: Path, piece: re.Match[str]) -> None:
-    """Complete the replacement of a folder, whose successor is complete."""
+def _finish(old: Path, piece: re.Match[str]) -> Path:
+    """Complete the replacement of a folder, whose successor is complete; return the folder."""
     target, filled = old.with_name(piece["name"]), old.with_suffix("")
     if not target.exists():
         os.replace(filled if filled.exists() else old, target)
     _delete(old)
+    return target
 
 
 def _delete(path: Path) -> None:

@@ -9,7 +9,7 @@ One loop over shards encodes all files. It runs in this process, or on a Ray clu
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,18 @@ from minbert.encode.shards import VECTORS, ShardEncoder, encode_on_ray, format_o
 from minbert.encode.texts import optional, shards_of, texts_of
 from minbert.hub import find_checkpoint
 from runtime.errors import MachineError, UserError
-from runtime.files import HANDED_DOWN, alone_in, folder_of, read_object, sweep, write_text
+from runtime.files import (
+    HANDED_DOWN,
+    alone_in,
+    fault_of_sealed,
+    folder_of,
+    read_object,
+    sweep,
+    write_text,
+)
 from runtime.processes import num_started
 from runtime.progress import progress
-from runtime.store import FORMATS
+from runtime.store import FORMATS, MADE_OF
 
 MANIFEST = "manifest.json"
 # Options that may change between commands: where vectors are computed, but not their values.
@@ -88,14 +96,16 @@ def _check_files(options: EncodeOptions) -> None:
 @contextmanager
 def _begun(options: EncodeOptions) -> Iterator[dict[str, Any]]:
     """Yield the initial manifest; it is deleted if no shard is completed in the block."""
-    path = options.out / MANIFEST
+    path, vectors = options.out / MANIFEST, options.out / VECTORS
     is_new = not path.exists()
     manifest = _begin(options)
     try:
         yield manifest
-    except UserError:
-        if is_new and not (options.out / VECTORS).exists():
+    except (UserError, MachineError, OSError):
+        if is_new and not (vectors.is_dir() and any(vectors.iterdir())):
             path.unlink()
+            with suppress(OSError):
+                vectors.rmdir()
         raise
 
 
@@ -153,12 +163,18 @@ def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[
         )
     current = {Path(shard["file"]).parent.name for shard in shards}
     for folder in (options.out / VECTORS).iterdir():
-        if folder.name not in current:
+        if folder.name not in current and _is_shard(folder):
             shutil.rmtree(folder)
     rows = sum(shard["rows"] for shard in shards)
     manifest = {**manifest, "complete": True, "encoder": encoders.pop(), "rows": rows}
     _write(options.out / MANIFEST, {**manifest, "shards": shards})
     return rows
+
+
+def _is_shard(path: Path) -> bool:
+    """Return whether a path is a whole shard of ours; anything else in the folder is a user's."""
+    ours = path.is_dir() and not path.is_symlink() and (path / MADE_OF).is_file()
+    return ours and fault_of_sealed(path) is None
 
 
 def _write(path: Path, manifest: dict[str, Any]) -> None:

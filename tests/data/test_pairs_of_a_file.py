@@ -213,7 +213,7 @@ def test_json_lines_with_ids_are_read(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     dev = str(table(tmp_path / "dev.tsv", cycle("true", "false", count=10)))
     own = read_pairs([str(path), dev])
-    assert [row.id for row in own.splits.train] == [f"r{i}" for i in range(60)]
+    assert [row.id for row in own.splits.train] == [f"R{i}" for i in range(60)]
     assert own.task.words == ("false", "true") and own.splits.test == []
 
 
@@ -249,7 +249,7 @@ def test_only_columns_that_are_not_there_are_named(tmp_path):
 
 
 def test_a_test_file_without_labels_is_only_predicted(tmp_path):
-    train, dev = (table(tmp_path / f"{n}.tsv", cycle("yes", "no", count=20)) for n in "ab")
+    train, dev = (table(tmp_path / f"{n}.tsv", cycle("yes", "no", count=n)) for n in (20, 22))
     path = tmp_path / "test.tsv"
     path.write_text("text_b\ttext_a\na kite\ta dog\nthe wind\tthe sea\n")
     own = read_pairs([train, dev, str(path)])
@@ -259,8 +259,9 @@ def test_a_test_file_without_labels_is_only_predicted(tmp_path):
     ]
 
 
-def test_minus_one_in_all_rows_of_test_is_no_label(tmp_path, caplog):
-    labels = (cycle("0", "1"), cycle("0", "1"), cycle("-1"))
+@pytest.mark.parametrize("unknown", ["-1", "-1.0"])
+def test_minus_one_in_all_rows_of_test_is_no_label(tmp_path, caplog, unknown):
+    labels = (cycle("0", "1"), cycle("0", "1", count=50), cycle(unknown))
     files = [table(tmp_path / f"{at}.tsv", values) for at, values in enumerate(labels)]
     assert {row.label for row in read_pairs(files).splits.test} == {None}
     assert "2.tsv: all labels are -1; read as a file without labels" in caplog.text
