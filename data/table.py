@@ -345,6 +345,7 @@ class Table:
         count = 0
         quoted: list[int] = []  # lines with a separator inside quotes
         uneven: list[tuple[int, int]] = []  # lines of another width, and their fields
+        headers: list[int] = []  # lines that repeat the header, where files were joined
         for line, text in self._filled():
             count += 1
             where = f"{self.path}:{line}"
@@ -355,6 +356,9 @@ class Table:
             if not (ragged or self._is_whole(fields)):
                 uneven.append((line, len(fields)))
                 continue
+            if self.header and tuple(map(str.strip, fields)) == self.header:
+                headers.append(line)
+                continue
             if any("\r" in field or "\t" in field for field in fields):
                 quoted.append(line)
             row = {n: fields[at] for n, at in self.places.items() if at < len(fields)}
@@ -362,6 +366,9 @@ class Table:
         if quoted:
             told = counted(quoted, "with a tab or a line end inside quotation marks")
             logger.warning("%s: %s; it is read as part of the text", self.path, told)
+        if headers:
+            told = counted(headers, "that repeat the header")
+            logger.warning("%s: %s; left out", self.path, told)
         if uneven:
             self._leave_out(uneven, count)
         if not count:

@@ -304,6 +304,7 @@ def run_config(run: Run) -> dict[str, Any]:
     return {
         "format": FORMATS["training"],
         "command": sys.argv,
+        "directory": str(Path.cwd()),  # where relative paths of the options begin
         "options": settings.to_json(),
         "simcse": simcse,
         "heads": heads,

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +53,15 @@ def _splits_of(run: Path, task: str) -> Splits | None:
     config = run_config(run)
     options = config["options"]
     try:
-        tables = options.get("pairs") or []
+        tables = [_found(config, path) for path in options.get("pairs") or []]
         if task == "search":
-            splits = read_searched(options, tables, data_folder(options["data"])).splits
+            data = data_folder(_found(config, options["data"]))
+            splits = read_searched(options, tables, data).splits
         elif tables:
             seed, columns = options.get("seed", 42), options.get("columns") or ()
             splits = read_pairs(tables, columns, task, seed, options.get("folds") or 1).splits
         else:
-            splits = read_task(data_folder(options["data"]), task)
+            splits = read_task(data_folder(_found(config, options["data"])), task)
     except DataError as error:
         logger.warning("%s; pairs that the head was trained on are not left out", error)
         return None
@@ -71,6 +73,12 @@ def _splits_of(run: Path, task: str) -> Splits | None:
             "are unknown; run its command again, or restore the original"
         )
     return splits
+
+
+def _found(config: dict[str, Any], path: str) -> str:
+    """Return a path of the run's command, which may have been given in another folder."""
+    there = Path(config.get("directory", "."), path)
+    return str(there) if there.exists() else path
 
 
 def _scores_in_folds(run: Path, cell: FinishedCell, splits: Splits) -> dict[tuple[str, ...], float]:

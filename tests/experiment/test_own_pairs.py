@@ -38,7 +38,8 @@ LABELS = {
 def write_table(path, kind):
     """Write 60 rows whose labels are of a task."""
     number = 1 if kind == "classes of texts" else 2
-    columns = [[f"{i} {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)]
+    # SimCSE reads its texts back from a file, whatever they begin with.
+    columns = [[f"[[{i}]] {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)]
     names = ("text_a", "text_b")[:number] if number == 2 else ("review",)
     labels = [LABELS[kind][i % len(LABELS[kind])] for i in range(60)]
     rows = zip(*columns, labels, strict=True)

@@ -13,6 +13,7 @@ from families import checkpoint, transformers
 from killable import encoder_of
 from pairings import examples, fit
 from safetensors.torch import load_file, save_file
+from scipy.special import softmax
 
 from data.tasks import TASKS
 from heads.config import JointConfig
@@ -173,6 +174,26 @@ def test_a_training_begins_with_the_published_head(made, joint, tmp_path):
     fitted = fit(encoder_of(made("bert", 1)), tmp_path, rows, reader="cross", how=how, **config)
     scores = expected.predict([row.texts for row in rows])
     np.testing.assert_allclose(fitted.predictions["dev"], scores, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "yes", "told"),
+    [
+        (("duplicate", "not_duplicate"), 0, ""),
+        (("not_entailment", "entailment"), 1, ""),
+        (("NO", "YES"), 1, ""),
+        (("LABEL_0", "LABEL_1"), 1, "labels are LABEL_0 and LABEL_1; the second is taken for yes"),
+    ],
+)
+def test_which_of_two_published_labels_means_yes_is_read_by_its_name(
+    made, tmp_path, labels, yes, told, caplog
+):
+    folder = shutil.copytree(made("bert", 2), tmp_path / "named")
+    named = {str(number): label for number, label in enumerate(labels)}
+    state(folder / "config.json", id2label=named, label2id={v: k for k, v in named.items()})
+    shares = opened(folder, "para").soft(pairs())
+    np.testing.assert_allclose(shares, softmax(theirs(folder, pairs()), axis=1)[:, yes], atol=1e-5)
+    assert told in caplog.text and bool(told) == ("taken for yes" in caplog.text)
 
 
 def test_what_is_no_such_head_is_told_in_one_line(made, tmp_path, tiny_encoder):

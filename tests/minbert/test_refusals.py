@@ -50,6 +50,7 @@ def change(folder, faults):
         if fault is None:
             path.unlink()
         elif isinstance(fault, bytes):
+            path.parent.mkdir(exist_ok=True)
             path.write_bytes(fault)
         elif isinstance(fault, dict):
             content = json.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -347,6 +348,23 @@ OF_STEPS = [
     ({MODULES: one_step(path="../2_Dense")}, "'../2_Dense' leads out of the checkpoint's folder"),
     ({MODULES: one_step(path="/tmp")}, "modules.json: path '/tmp' leads out of the checkpoint's"),
     ({MODULES: one_step(path="C:\\2_Dense")}, "leads out of the checkpoint's folder"),
+    ({"adapter_config.json": b"{}"}, "an adapter (adapter_config.json), which changes the weights"),
+    (
+        {"adapter_config.json": b'{"peft_type": "LORA"}', "config.json": None},
+        "merge it with peft's merge_and_unload(), save the result",
+    ),
+    (
+        {
+            MODULES: b'[{"type": "sentence_transformers.models.Router", "path": ""}]',
+            "query_0_Transformer/config.json": b'{"hidden_size": 32}',
+            "config.json": None,
+        },
+        "the step 'Router' is not supported; give one of its encoders: query_0_Transformer",
+    ),
+    (
+        {PROMPTS: b'{"model_type": "CrossEncoder"}'},
+        "a CrossEncoder with Pooling and Dense after the encoder is not supported; its head has",
+    ),
     ({MODULES: b"3"}, "modules.json: not a list of sentence-transformers' steps"),
     ({MODULES: b'[{"type": 7}]'}, "modules.json: not a list of sentence-transformers' steps"),
     ({MODULES: b"[{"}, "modules.json: not a readable JSON file"),

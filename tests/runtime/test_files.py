@@ -267,6 +267,22 @@ def test_pieces_of_dead_processes_go_and_all_else_stays(deep, tmp_path):
     assert len(list((tmp_path / "in").iterdir())) == (not deep)
 
 
+def test_pieces_in_a_folder_whose_replacement_was_interrupted_go_too(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead = f"{files.HOST}-{ended.pid}-000000.tmp"
+    filled, old = tmp_path / f".folder.{dead}", tmp_path / f".folder.{dead}.old"
+    for folder in (filled, old):
+        folder.mkdir()
+    (filled / "file").touch()
+    (filled / f".file.{dead}").touch()
+    sweep(tmp_path, deep=True)
+    assert [path.relative_to(tmp_path) for path in tmp_path.rglob("*")] == [
+        Path("folder"),
+        Path("folder/file"),
+    ]
+
+
 def test_pieces_of_another_host_are_left_for_a_week(tmp_path):
     piece = tmp_path / ".file.00000000-1-abcdef.tmp"
     piece.touch()

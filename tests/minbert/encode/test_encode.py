@@ -218,6 +218,32 @@ def test_a_second_command_encodes_what_is_damaged_missing_or_new(tmp_path, words
     assert first.stat().st_mtime_ns == again[0] and len(columns(out)[0]) == 31
 
 
+def test_what_is_not_ours_below_vectors_is_left_alone(tmp_path, words):
+    out = tmp_path / "o"
+    command(out, *words)
+    whole = files_of(out)
+    thesis = out / "vectors" / "thesis" / "chapter.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("years of work")
+    (out / "vectors" / ".DS_Store").write_bytes(b"x")
+    (out / "vectors" / "link").symlink_to(tmp_path)
+    for _ in range(2):
+        assert command(out, *words) == 0
+    assert thesis.read_text() == "years of work" and (out / "vectors" / "link").is_symlink()
+    assert whole.items() <= files_of(out).items()
+
+
+def test_a_name_that_the_disk_refuses_leaves_nothing(tmp_path, tiny_checkpoint, capsys):
+    path = tmp_path / ("x" * 244)
+    path.write_text("the cat\nthe dog\n")
+    out = tmp_path / "out"
+    words = ["--out", str(out), "--backbone", str(tiny_checkpoint)]
+    assert main([str(path), *words]) == 2 and capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+    (tmp_path / "short").write_text("the cat\nthe dog\n")
+    assert main([str(tmp_path / "short"), *words]) == 0
+
+
 # The manifest comes first, then a folder per shard, then the manifest again.
 @pytest.mark.parametrize("moment", [2, 3])
 def test_a_command_that_is_cut_off_leaves_nothing_half_written(
