@@ -53,7 +53,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
         OSError: the run folder cannot be written.
     """
     from data.overlap import read_as
-    from minbert.tokenizer import spellings
+    from minbert.spelling import spellings
 
     with read_as(spellings(settings.models.values())):
         return _run(settings, say)

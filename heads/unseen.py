@@ -15,7 +15,7 @@ from data.pairs import read_pairs
 from data.search import positives
 from data.tasks import EVERY_ROW, Splits, read_task
 from heads.saved import FinishedCell, SavedHead, run_config
-from minbert.tokenizer import spellings
+from minbert.spelling import spellings
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def unseen_scores(
     """
     run = cell.path.parent.parent
     backbones = run_config(run)["options"].get("backbone") or []
-    with read_as(spellings([backbones] if isinstance(backbones, str) else backbones)):
+    with read_as(spellings(backbones)):
         splits = _splits_of(run, cell.task)
         if splits is None:
             return list(pairs), head.soft([pair.texts for pair in pairs])

@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -688,13 +687,3 @@ def _casing(backend: Tokenizer) -> dict[str, Any] | None:
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
     }
-
-
-def spellings(checkpoints: Iterable[str]) -> list[Callable[[str], str]]:
-    """Return how checkpoints read texts, `BertTokenizer.spelled`; each is loaded when needed."""
-
-    def of(checkpoint: str) -> Callable[[str], str]:
-        tokenizer = cache(lambda: BertTokenizer.from_pretrained(checkpoint))
-        return lambda text: tokenizer().spelled(text)
-
-    return [of(checkpoint) for checkpoint in checkpoints]

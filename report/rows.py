@@ -8,8 +8,10 @@ from typing import Any
 from data.beir import read_searched
 from data.examples import DataError
 from data.locate import data_folder
+from data.overlap import read_as
 from data.pairs import read_pairs
 from data.tasks import TASKS, Splits, Task, split_file
+from minbert.spelling import spellings
 from report.cell import Cell
 from report.run_folder import RunFolder
 
@@ -82,11 +84,8 @@ class ScoredRows:
         """Return the splits of the user's tables."""
         if name in self._read:
             return self._read[name]
-        if name == "search":
-            folder = data_folder(self._data if self._data and not self._paths else self._home)
-            splits = read_searched(self._options, self._current, folder).splits
-        else:
-            splits = read_pairs(self._current, self._columns, name, self._seed, self._folds).splits
+        with read_as(spellings(self._options.get("backbone") or [])):
+            splits = self._tables(name)
         if splits.digest != self._digests.get(name):
             raise DataError(
                 f"{', '.join(self._current) or self._home}: changed since {self._path} was "
@@ -94,3 +93,9 @@ class ScoredRows:
             )
         self._read[name] = splits
         return splits
+
+    def _tables(self, name: str) -> Splits:
+        if name == "search":
+            folder = data_folder(self._data if self._data and not self._paths else self._home)
+            return read_searched(self._options, self._current, folder).splits
+        return read_pairs(self._current, self._columns, name, self._seed, self._folds).splits

@@ -12,7 +12,8 @@ from data.overlap import Seen, normalise, noted, overlap, read_as, text_hash, wr
 from data.pairs import read_pairs
 from data.trained_on import note_file
 from minbert.hub import MINI
-from minbert.tokenizer import BertTokenizer, spellings
+from minbert.spelling import spellings
+from minbert.tokenizer import BertTokenizer
 
 
 def has_text(seen, text):

@@ -104,7 +104,7 @@ def test_a_sentence_by_itself_has_no_others_for_ct(start, tmp_path, capsys):
     ("rows", "said"),
     [
         ("a,b,c\n" * 150 + "a,,c\n", ":152: column 'positive' is empty"),
-        ("a,b,c\n" * 150 + "a,b\n", ":152: 2 comma-separated field(s), expected 3"),
+        ("a,b,c\n" * 150 + "a,b\n" * 5, ":152: 2 comma-separated field(s), expected 3"),
     ],
 )
 def test_a_dry_run_refuses_triplets_as_the_run_does(start, rows, said, tmp_path, capsys):

@@ -39,7 +39,10 @@ def write_table(path, kind):
     """Write 60 rows whose labels are of a task."""
     number = 1 if kind == "classes of texts" else 2
     # SimCSE reads its texts back from a file, whatever they begin with.
-    columns = [[f"[[{i}]] {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)]
+    # Nothing but the encoder tells which texts are equal: they have accents.
+    columns = [
+        [f"[[{i}]] é {s}" for i, s in enumerate(toy_sentences(60, n))] for n in range(number)
+    ]
     names = ("text_a", "text_b")[:number] if number == 2 else ("review",)
     labels = [LABELS[kind][i % len(LABELS[kind])] for i in range(60)]
     rows = zip(*columns, labels, strict=True)
@@ -238,7 +241,7 @@ def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tm
     compare(run, run, data=str(moved), gold=None, json_file=None)
     text = path.read_text()
     moved = tmp_path / "changed.tsv"
-    moved.write_text(text.replace("0 the", "0 one"))
+    moved.write_text(text.replace("0]] é the", "0]] é one"))
     with pytest.raises(DataError, match=r"changed\.tsv: changed since"):
         write_page(run, str(moved))
     with pytest.raises(DataError, match="not found; give its current path"):
