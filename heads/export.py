@@ -101,6 +101,11 @@ def how_chosen(scores: Mapping[str, Any], task: Task) -> str:
     return " ".join(words)
 
 
+def _shareable(path: str) -> str:
+    """Return a path without the folders of this machine: of an absolute one the last part."""
+    return Path(path).name if Path(path).is_absolute() else path
+
+
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: description, scores, the command of the run, and usage."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -117,12 +122,13 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     # RUN/heads/CELL.safetensors: the run's settings are two folders up.
     config = read_object(cell.path.parent.parent / "config.json", DataError)
     # The program by its name, without its folder.
-    words = [str(word) for word in config.get("command", [])]
+    words = [_shareable(str(word)) for word in config.get("command", [])]
     command = shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
     # The layers of the head with weights; those between are activations and dropout.
     layers = enumerate(getattr(head.head, "layers", ()))  # a cosine has none
     *hidden, last = [n for n, layer in layers if hasattr(layer, "weight")] or [0]
-    first = cell.scores[0]
+    first = cell.scores[0] | {key: _shareable(cell.scores[0][key]) for key in ("backbone", "data")}
+    place = Path(_shareable(str(out)))
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -132,6 +138,7 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
     )
     return environment.get_template("card.md.j2").render(
         cell=cell,
+        first=first,
         chosen=how_chosen(first, head.task),
         task=task,
         kind=kind,
@@ -140,8 +147,8 @@ def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bo
         command=command,
         as_classifier=as_classifier,
         concat=head.features.form == "concat",
-        folder=repr(str(out)),
-        weights=repr(str(out / HEAD)),
+        folder=repr(str(place)),
+        weights=repr(str(place / HEAD)),
         hidden=hidden,
         last=last,
         gives=GIVES[task.label_kind],

@@ -49,7 +49,7 @@ def predict(folder, texts) -> np.ndarray:
 
 @pytest.mark.parametrize("tune", ["none", "full"])
 def test_a_contestant_scores_as_cross_encoder_does_and_is_tuned_on_from_there(
-    finished, published, toy_data, tune, tmp_path
+    finished, published, toy_data, tune, tmp_path, monkeypatch
 ):
     for task in "sts", "para":
         rows = [row.texts for row in read_task(toy_data, task).dev]
@@ -69,6 +69,7 @@ def test_a_contestant_scores_as_cross_encoder_does_and_is_tuned_on_from_there(
         cell = next(c for c in cells_of(finished) if c.name == name and c.split == "dev")
         assert f"{cell.metrics[TASKS[task].main_metric]:.3f}" in card
         told = {}
+        monkeypatch.chdir(tmp_path)
         exec(re.search(r"```python\n(.*?)```", card, re.DOTALL).group(1), told)
         assert told["scores"] == pytest.approx(head.soft([("a first text", "a second one")]))
 

@@ -124,6 +124,7 @@ def test_predictions_are_in_the_words_of_the_table(own_run, tmp_path, capsys):
     out = tmp_path / "out"
     assert heads_main(["export", str(run), "--cell", cell, "--out", str(out)]) == 0
     card = (out / "README.md").read_text()
+    assert str(out.parent) not in card  # nothing of this machine
     wanted = f"labels = {[*LABELS[kind]]}"
     if task == "similarity":
         wanted = "prediction = 1 + 6 * logits[:, 0].sigmoid()"

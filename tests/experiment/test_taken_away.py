@@ -143,7 +143,7 @@ BI = [
 
 @pytest.mark.parametrize("name", BI)
 def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_program_predicts(
-    toy_grid, toy_data, tmp_path, name, caplog, capsys
+    toy_grid, toy_data, tmp_path, name, caplog, capsys, monkeypatch
 ):
     SentenceTransformer = pytest.importorskip("sentence_transformers").SentenceTransformer
     out = tmp_path / "taken"
@@ -163,10 +163,11 @@ def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_prog
     metric = TASKS[cell.task].main_metric
     score, around = cell.metrics[metric], cell.interval[metric]
     assert f"{score:.3f}" + (f" [{around['low']:.3f}, " if around else " |") in card
-    assert f"| data | {toy_data}, task {cell.task} |" in card
+    assert f"| data | {toy_data.name}, task {cell.task} |" in card and str(tmp_path) not in card
     example = ("a first text", "a second one")[: TASKS[cell.task].num_texts]
     program = "\n".join(re.findall(r"```python\n(.*?)```", card, re.DOTALL))
     told = {}
+    monkeypatch.chdir(tmp_path)
     exec(program, told)
     assert float(told["prediction"][0]) == pytest.approx(head.predict([example])[0], abs=1e-5)
 
