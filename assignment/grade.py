@@ -9,7 +9,7 @@ from pathlib import Path
 from assignment import marks as written
 from assignment.checked import SolutionFails, checked
 from assignment.compare import Suite, read_suite
-from assignment.grading import Exam, grade_class, workplace
+from assignment.grading import PUBLIC, Exam, grade_class, workplace
 from assignment.hand import with_hand
 from assignment.intake import asked_files, own_code, submissions
 from assignment.isolation import Limits
@@ -30,7 +30,6 @@ from runtime.streams import printable
 SPLIT = "test"  # of the predictions handed in
 PAGE, HAND, FEEDBACK, KEPT = "class.html", "hand.csv", "feedback", "kept"
 CODE, HANDED_OUT = "code", "handed-out.py"
-PUBLIC = "the-public-solution.py"  # which a student may have found
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
 

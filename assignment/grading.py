@@ -39,6 +39,7 @@ HERE = Path(__file__).parent
 MOST_RUNS = 3
 LATER = 1 / (MOST_RUNS - 1)
 CASE = 1 / 8  # of a run's time, for one case
+PUBLIC = "the-public-solution.py"  # among the class's code: a student may have found it
 SUITE_FILES = ("suite.json", "inputs.npz", "answers.npz", "mistakes.npz")
 ENDINGS = (".npz", ".error.txt")  # of what the driver writes of a case
 
@@ -156,7 +157,8 @@ def _grade(
     left += intake.take_code(submission.tree, tree, exam.files, exam.starter)
     if exam.code and exam.starter:
         own_code = intake.own_code(tree, exam.files, exam.starter)
-        write_text(exam.code / f"{submission.name}.py", own_code)
+        file = f"{submission.name}.py"
+        write_text(exam.code / (f"submission {file}" if file == PUBLIC else file), own_code)
     kept = exam.kept / f"{submission.name}.json" if exam.kept else None
     files = ((entry.path, file_digest(Path(entry.path))) for entry in files_below(tree))
     key = digest([exam.digest, [(path.removeprefix(str(tree)), sum_) for path, sum_ in files]])

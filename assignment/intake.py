@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from assignment.parts import PARTS
 from assignment.submission.opening import MOST_BYTES as MOST_PREDICTIONS
-from assignment.submission.opening import is_hidden, short, zip_entries
+from assignment.submission.opening import MOST_ENTRIES, is_hidden, short, zip_entries
 from assignment.submission.reader import named
 from assignment.walk import files_below, open_plain
 from data.examples import DataError
@@ -78,18 +78,21 @@ def submissions(
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         entries += within
     by_name: dict[str, Submission] = {}
-    newer: dict[str, Path] = {}
+    newest: dict[str, Path] = {}
+    older: list[tuple[str, Path]] = []
     for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
-        if name in by_name:
-            fault = f"{newer[name].name}, which is newer, was graded under this name"
-            others = chain([entry.name], (f"{entry.name} ({n})" for n in count(2)))
-            name = next(other for other in others if other not in by_name)
-            by_name[name] = Submission(name, entry, entry, fault)
+        if name in newest:
+            older.append((name, entry))
         else:
-            newer[name] = entry
+            newest[name] = entry
             place = Path(tempfile.mkdtemp(prefix="submission-", dir=work))
             by_name[name] = _submission(name, entry, files, place)
+    for name, entry in older:
+        fault = f"{newest[name].name}, which is newer, was graded under this name"
+        others = chain([entry.name], (f"{entry.name} ({n})" for n in count(2)))
+        free = next(other for other in others if other not in by_name)
+        by_name[free] = Submission(free, entry, entry, fault)
     return [by_name[name] for name in sorted(by_name)]
 
 
@@ -103,14 +106,15 @@ def _submission(name: str, path: Path, files: Sequence[str], place: Path) -> Sub
         fault = f"{printable(path.name)}: {kind}; hand in a zip"
     if fault:
         return Submission(name, path, path, fault)
-    layout = _Layout(place / printable(path.stem), files)
+    layout = _Layout(place / (printable(path.stem)[:60].strip(". ") or "submission"), files)
     try:
         layout.take(path)
     except DataError as error:
         return Submission(name, path, path, printable(str(error).removeprefix(f"{path.parent}/")))
     tree = layout.tree()
     if tree is None:
-        fault = f"{printable(path.name)}: none of {', '.join(files[:3])} ... in it"
+        why = "; ".join(["", *layout.notes[:2]])
+        fault = f"{printable(path.name)}: none of {', '.join(files[:3])} ... in it{why}"
     return Submission(name, tree or place, layout.folder, fault, tuple(layout.notes))
 
 
@@ -125,7 +129,7 @@ class _Layout:
     def __init__(self, folder: Path, files: Sequence[str]):
         self.folder, self.files = folder, files
         self.notes: list[str] = []
-        self._total = 0
+        self._total = self._files = 0
         # A zip's folder -> when the zip was changed. Of files outside, the newest counts.
         self._zips: dict[Path, float] = {}
 
@@ -142,10 +146,13 @@ class _Layout:
             self._unpack(path, self.folder, path.name)
 
     def _take_folder(self, source: Path) -> None:
+        environments = {str(path.parent) for path in source.glob("*/pyvenv.cfg")}
         for entry in files_below(source, lambda name: name in FOLDERS_LEFT_OUT or is_hidden(name)):
             name = Path(entry.path).relative_to(source)
+            if str(source / name.parts[0]) in environments:
+                continue
             if _is_zip(Path(entry.path)):
-                self._unpack(Path(entry.path), self.folder / name.with_suffix(""), str(name))
+                self._unpack_inner(Path(entry.path), self.folder / name, str(name))
             elif len(name.parts) <= DEEPEST and _is_wanted(entry.name):
                 content = _content(Path(entry.path))
                 self._count(content or b"")
@@ -154,17 +161,28 @@ class _Layout:
                     link = "a link" if entry.is_symlink() else NOT_TAKEN
                     self.notes.append(f"{printable(str(name))}: {link}")
 
+    def _unpack_inner(self, path: Path, place: Path, shown: str, inside: int = 0) -> None:
+        """Unpack a zip that lies in what was handed in, into a folder of its own."""
+        names = (place.with_name(f"{place.stem}{' (zip)' * n}") for n in count())
+        folder = next(folder for folder in names if not folder.exists())
+        try:
+            self._unpack(path, folder, shown, inside)
+        except DataError as error:  # the code may lie next to it
+            self.notes.append(printable(str(error).replace(str(path), shown)))
+
     def _unpack(self, path: Path, folder: Path, shown: str, inside: int = 0) -> None:
         """Write what is wanted of a zip into a folder, and of the zips in it below that."""
 
         def wanted(*parts: str) -> bool:
             kept = len(parts) <= DEEPEST and not any(p in FOLDERS_LEFT_OUT for p in parts)
-            file = _is_wanted(parts[-1]) or (
-                inside < MOST_ZIPS and parts[-1].lower().endswith(".zip")
-            )
+            file = _is_wanted(parts[-1]) or (inside < MOST_ZIPS and is_zip_name(parts[-1]))
             return kept and file and not any(map(is_hidden, parts))
 
+        def is_zip_name(name: str) -> bool:
+            return name.lower().endswith(".zip")
+
         self._zips[folder] = path.stat().st_mtime
+        zips: list[tuple[Path, str]] = []  # unpacked when all files have their places
         for name, content, changed in zip_entries(path, wanted, MOST_ZIP, MOST_ZIP):
             self._count(content)
             place = folder / PurePosixPath(name)
@@ -175,9 +193,11 @@ class _Layout:
                     f"{shown}: {short(name, 80)!r} is too long, or both a file and a folder; "
                     "rename it and zip again"
                 )
-            elif place.suffix.lower() == ".zip":
-                self._unpack(place, place.with_suffix(""), f"{shown}/{short(name, 80)}", inside + 1)
-                place.unlink()
+            elif is_zip_name(place.name):
+                zips.append((place, f"{shown}/{short(name, 80)}"))
+        for place, name in zips:
+            self._unpack_inner(place, place, name, inside + 1)
+            place.unlink()
 
     def _write(self, place: Path, content: bytes, changed: float) -> bool:
         written = _write(place, content)
@@ -187,6 +207,9 @@ class _Layout:
 
     def _count(self, content: bytes) -> None:
         self._total += len(content)
+        self._files += 1
+        if self._files > MOST_ENTRIES:
+            raise DataError(f"{self.folder.name}: more than {MOST_ENTRIES:,} files; hand in fewer")
         if self._total > MOST_TOTAL:
             most = f"{MOST_TOTAL >> 20} MB of code and predictions"
             raise DataError(f"{self.folder.name}: more than {most}; hand in only these")

@@ -50,7 +50,7 @@ ENVIRONMENT = {
 # seldom take the same, whose processes would count together.
 FIRST_USER = 60706 + os.getpid() % 13 * 16
 PROBE = Path(probe.__file__).read_text(encoding="utf-8")
-PROBE_SECONDS = 600  # for looking at files, once on a machine; what is likeliest comes first
+PROBE_SECONDS = 300  # for looking at files, once on a machine; what is likeliest comes first
 
 
 @dataclass(frozen=True)

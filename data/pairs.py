@@ -115,8 +115,8 @@ def read_pairs(
     """
     refuse_pipes(paths)
     files = [_read(path, columns, labelled=at < 2) for at, path in enumerate(paths)]
-    if UNKNOWN not in map(label_value, files[0].spelled):
-        files[1:] = map(_without_unknown, files[1:])
+    if task != "classes" and _mark_unknown(files):
+        files = [_without_unknown(file) for file in files]
     _refuse_copies(paths)
     if len({len(file.columns) for file in files}) > 1:
         counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
@@ -154,8 +154,16 @@ def _refuse_copies(paths: Sequence[str]) -> None:
             )
 
 
+def _mark_unknown(files: Sequence[RowsOfFile]) -> bool:
+    """Return whether labels -1 mean unknown, by all files: none has many, but all of test may."""
+    train = files[0].spelled
+    minus = [[label_value(label) == UNKNOWN for label in file.spelled] for file in files]
+    few = all(sum(part) <= FEW * len(part) or all(part) for part in minus)
+    return few and marks_unknown([*train, "-1"] if not any(minus[0]) else train)
+
+
 def _without_unknown(file: RowsOfFile) -> RowsOfFile:
-    """Return a file of dev or test without labels -1, which the train file does not have."""
+    """Return a file without its rows with label -1; without labels, if all are -1."""
     unknown = [row.line for row in file.rows if row.label and label_value(row.label) == UNKNOWN]
     if not unknown:
         return file
@@ -231,12 +239,6 @@ def rows_of(
         has_label = label.casefold() not in NO_LABEL
         rows.append(Row(line, row_id, items, label if has_label else None))
     with_label = [row for row in rows if row.label is not None]
-    if marks_unknown([row.label for row in with_label if row.label is not None]):
-        unknown = {row.line for row in with_label if label_value(row.label or "") == UNKNOWN}
-        incomplete[WITH_UNKNOWN] = sorted(unknown)
-        rows, with_label = (
-            [row for row in part if row.line not in unknown] for part in (rows, with_label)
-        )
     if labelled or with_label:  # otherwise a test file without labels
         incomplete["without a label"] = [row.line for row in rows if row.label is None]
         rows = with_label

@@ -69,8 +69,8 @@ FIRST = tuple(dict.fromkeys(first for first, _ in PAIRS))
 SECOND = tuple(dict.fromkeys(second for _, second in PAIRS))
 NEGATIVE = ("negative", "neg", "hard_neg", "hard_negative", "contradiction", "sent2", "c")
 TEXT = ("sentence", "text", "review", "phrase", "content", "comment", "tweet", "utterance", "body")
-# Names of the only column of texts; single letters may be texts.
-ONE_TEXT = (*TEXT, *dict.fromkeys(name for name in (*FIRST, *SECOND) if len(name) > 1))
+# Names of the only column of texts; a word such as "answer" may be a text.
+ONLY_TEXT = (*TEXT, *(n for n in dict.fromkeys((*FIRST, *SECOND)) if re.search(r"\w[\d_]", n)))
 LABEL = (
     "label",
     "labels",
@@ -358,6 +358,7 @@ class Table:
                 continue
             if self.header and tuple(map(str.strip, fields)) == self.header:
                 headers.append(line)
+                count -= 1
                 continue
             if any("\r" in field or "\t" in field for field in fields):
                 quoted.append(line)
@@ -627,7 +628,7 @@ LONGEST_NAME = 40  # characters of a column's name; a longer one is a text
 
 def open_texts(
     path: PathLike,
-    columns: Sequence[Column] = (Column("text", ONE_TEXT),),
+    columns: Sequence[Column] = (Column("text", TEXT),),
     *,
     hint: str = "",
 ) -> Table:
@@ -660,10 +661,11 @@ def open_texts(
         # Otherwise the first line may be a text that begins like a header: "Text, please."
         if len(header) > 1 and (widths == {len(header)} or only_names):
             return _table(path, columns, sampled)
-        if len(header) == 1:
-            logger.warning("%s:%d: %r is the header, not a text", path, number, first)
-            below = dropwhile(lambda line: line[0] <= number, sampled.every())
-            return Table(path, header, "", places, 1, below)
+    is_name = plain(first) in map(plain, ONLY_TEXT) or set(texts) <= places.keys()
+    if len(filled) > 1 and len(texts) == len(header) == 1 and is_name:
+        logger.warning("%s:%d: %r is the header, not a text", path, number, first)
+        below = dropwhile(lambda line: line[0] <= number, sampled.every())
+        return Table(path, header, "", {texts[0]: 0}, 1, below)
     _refuse_rows(path, filled, " and ".join(texts), hint)
     return Table(path, (), "", dict.fromkeys(texts, 0), 1, sampled.every())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from data.examples import DataError
-from data.table import ONE_TEXT, Column, Table, counted, open_table, open_texts
+from data.table import TEXT, Column, Table, counted, open_table, open_texts
 from data.tasks import ID_COLUMN, Task
 from heads.features import Item
 from heads.saved import SavedHead
@@ -89,7 +89,7 @@ def open_one_text(path: Path, name: str, named: Sequence[str] = ()) -> Table:
     Raises:
         DataError: as `open_texts`.
     """
-    columns = Column(name, ONE_TEXT), ID_COLUMN
+    columns = Column(name, TEXT), ID_COLUMN
     if named:
         return open_table(path, columns, named=named, flag="--columns")
     return open_texts(path, columns, hint="; or name the column: --columns NAME (or its number)")

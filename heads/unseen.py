@@ -33,8 +33,9 @@ def unseen_scores(
         DataError: the data has changed since the run, or stored scores are missing.
     """
     run = cell.path.parent.parent
-    backbones = run_config(run)["options"].get("backbone") or []
-    with read_as(spellings(backbones)):
+    config = run_config(run)
+    backbones = config["options"].get("backbone") or []
+    with read_as(spellings(backbones, config.get("directory", "."))):
         splits = _splits_of(run, cell.task)
         if splits is None:
             return list(pairs), head.soft([pair.texts for pair in pairs])

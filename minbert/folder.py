@@ -6,6 +6,7 @@ step is the encoder, which is usually in this folder itself.
 """
 
 import json
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -102,18 +103,25 @@ class CheckpointFolder:
                     "in a new folder, and give that folder"
                 )
         first = self.steps[0].name if self.steps else ENCODERS[0]
-        inside = [path.parent.name for path in sorted(self.path.glob("*/config.json"))]
-        loadable = [n for n in inside if "hidden_size" in CheckpointFolder(self.path / n).config]
-        instead = f"; give one of its encoders: {', '.join(loadable)}" if loadable else ""
         if first not in ENCODERS:  # a static model, a router
-            raise CheckpointError(f"{self}: the step {first!r:.80} is not supported{instead}")
-        kind = self.config_sentence_transformers.get("model_type", "SentenceTransformer")
+            raise CheckpointError(f"{self}: the step {first!r:.80} is not supported{self._instead}")
+        kind = self.config_sentence_transformers.get("model_type") or "SentenceTransformer"
         if kind != "SentenceTransformer" and len(self.steps) > 1:
             names = " and ".join(step.name for step in self.steps[1:])
             raise CheckpointError(
                 f"{self}: a {kind} with {names} after the encoder is not supported; its head has "
-                f"to be that of a ...ForSequenceClassification{instead}"
+                f"to be that of a ...ForSequenceClassification{self._instead}"
             )
+
+    @property
+    def _instead(self) -> str:
+        """Return which subfolders can be loaded, for messages."""
+        inside = []
+        for path in sorted(self.path.glob("*/config.json")):
+            with suppress(CheckpointError):
+                if "hidden_size" in CheckpointFolder(path.parent).config:
+                    inside.append(path.parent.name)
+        return f"; give one of its encoders: {', '.join(inside)}" if inside else ""
 
     @cached_property
     def sentence_config(self) -> tuple[str, dict[str, Any]]:

@@ -1,18 +1,33 @@
 """How the encoders of a run read texts; their tokenizers are loaded when a text needs them."""
 
+import logging
 from collections.abc import Callable, Iterable
 from functools import cache
+from pathlib import Path
+
+from minbert.config import CheckpointError
+
+logger = logging.getLogger(__name__)
 
 
-def spellings(checkpoints: str | Iterable[str]) -> list[Callable[[str], str]]:
-    """Return `BertTokenizer.spelled` of checkpoints, given by their folders or names."""
+def spellings(checkpoints: str | Iterable[str], directory: str = ".") -> list[Callable[[str], str]]:
+    """Return `BertTokenizer.spelled` of checkpoints, given by names, or paths from a directory."""
 
     def of(checkpoint: str) -> Callable[[str], str]:
+        there = Path(directory, checkpoint)
+        found = there if there.is_dir() else checkpoint
+
         @cache
         def spelled() -> Callable[[str], str]:
             from minbert.tokenizer import BertTokenizer  # imports PyTorch
 
-            return BertTokenizer.from_pretrained(checkpoint).spelled
+            try:
+                return BertTokenizer.from_pretrained(
+                    there if there.is_dir() else checkpoint
+                ).spelled
+            except CheckpointError as error:  # of a finished run, moved or deleted since
+                logger.warning("%s; texts are compared as they stand", error)
+                return str
 
         return lambda text: spelled()(text)
 

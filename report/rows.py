@@ -33,7 +33,7 @@ class ScoredRows:
         self._paths = [str(path) for path in options.get("pairs") or ()]
         self._columns = [str(name) for name in options.get("columns") or ()]
         self._seed, self._folds = options.get("seed", 42), options.get("folds") or 1
-        self._options = options
+        self._options, self._directory = options, config.get("directory", ".")
         self._read: dict[str, Splits] = {}  # tables, by the name of their task
         self._digests: dict[str, Any] = config.get("sha256", {})
 
@@ -84,7 +84,7 @@ class ScoredRows:
         """Return the splits of the user's tables."""
         if name in self._read:
             return self._read[name]
-        with read_as(spellings(self._options.get("backbone") or [])):
+        with read_as(spellings(self._options.get("backbone") or [], self._directory)):
             splits = self._tables(name)
         if splits.digest != self._digests.get(name):
             raise DataError(

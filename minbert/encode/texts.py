@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.examples import DataError
-from data.table import ONE_TEXT, Column, open_table, open_texts
+from data.table import TEXT, Column, open_table, open_texts
 from runtime.errors import MachineError
 from runtime.files import OPENERS
 
@@ -76,7 +76,7 @@ def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int,
     if ending in TABLES or id_column is not None or column != USUAL:
         wanted = [Column(name, kind="other") for name in columns]
         return open_table(path, wanted, named=columns, flag="--column").rows()
-    return open_texts(path, [Column(column, ONE_TEXT)], hint=f"; {REMEDY}").rows()
+    return open_texts(path, [Column(column, TEXT)], hint=f"; {REMEDY}").rows()
 
 
 def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -150,15 +150,46 @@ def test_points_given_by_hand_count_in_all_that_is_written(tmp_path):
     ]
     last = for_gradescope(ada, OPEN)["tests"][-1]
     assert (last["score"], last["max_score"], last["output"]) == (7.5, 10, "Clear.")
-    # A new submission gets a row, and the others keep theirs.
+    # A new submission gets a row, and nothing else of the file changes.
+    before = path.read_text()
     with_hand([MARK, replace(MARK, name="zoe")], OPEN, path)
-    assert path.read_text().splitlines()[1:] == ["ada,7.5,Clear.", "zoe,,", "'=bob,10,", "eve,,"]
-    for wrong in ("11", "-1", "many", "nan"):
-        path.write_text(f"submission,open,comment\nada,{wrong},\n")
-        with pytest.raises(
-            UserError, match=f"hand.csv:2: 'open' is '{wrong}'; expected points from 0 to 10"
-        ):
-            with_hand([MARK], OPEN, path)
+    assert path.read_text() == before.removeprefix("\ufeff") + "zoe;;\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("ada,11,\n", ":2: 'open' is '11'; expected points from 0 to 10"),
+        ("ada,-1,\n", ":2: 'open' is '-1'; expected points from 0 to 10"),
+        ("ada,many,\n", ":2: 'open' is 'many'; expected points from 0 to 10"),
+        ("ada,nan,\n", ":2: 'open' is 'nan'; expected points from 0 to 10"),
+        ("ada,9,good, but late\n", ":2: another number of fields; write a comment in quotes"),
+        ("ada,9\n", ":2: another number of fields; write a comment in quotes"),
+        ("ada,9,\nada,,\n", ":3: 'ada' is there twice; delete one of its rows"),
+    ],
+)
+def test_what_is_not_understood_of_points_is_refused_and_the_file_stays(tmp_path, rows, told):
+    path = tmp_path / "hand.csv"
+    path.write_text(f"submission,open,comment\n{rows}" + "ben,7,\n" * 1)
+    before = path.read_bytes()
+    with pytest.raises(UserError) as error:
+        with_hand([MARK, replace(MARK, name="zoe")], OPEN, path)
+    assert str(error.value) == f"{path}{told}" and path.read_bytes() == before
+
+
+def test_rows_of_points_are_found_by_their_names_and_others_are_told(tmp_path, caplog):
+    path = tmp_path / "hand.csv"
+    path.write_text("""grader,submission,open,comment
+x,'=bob,10,"Two
+lines, - and a comma."
+x,'Abdul,7,
+x,7,9,lost its zeros
+""")
+    marks = [replace(MARK, name=name) for name in ("=bob", "'Abdul", "007")]
+    bob, abdul, seven = with_hand(marks, OPEN, path)
+    assert (bob.hand, abdul.hand, seven.hand) == ({"open": 10}, {"open": 7}, {})
+    assert bob.comment == "Two\nlines, - and a comma."
+    assert "1 row(s) of no submission: 7" in caplog.text
 
 
 def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):

@@ -295,6 +295,64 @@ def test_packagings_that_people_choose_cost_nothing(tmp_path, packaging):
     assert CSV in [document.name for document in open_submission(found.place)]
 
 
+def test_a_broken_zip_next_to_the_code_costs_nothing(tmp_path):
+    folder, work = tmp_path / "class" / "ada", tmp_path / "work"
+    submission(folder)
+    work.mkdir()
+    (folder / "old.zip").write_bytes(b"no zip")
+    (found,) = submissions([tmp_path / "class"], FILES, single=False, work=work)
+    assert not found.fault and "old.zip: not a valid zip" in found.notes[0]
+    (folder / "work.py").unlink()
+    (found,) = submissions([tmp_path / "class"], FILES, single=False, work=work)
+    assert "none of work.py ... in it; old.zip: not a valid zip" in found.fault
+
+
+def test_zips_in_each_other_replace_nothing_and_are_bounded(tmp_path):
+    work = tmp_path / "work"
+    inner = packed(tmp_path / "starter.zip", ("work.py", OLD)).read_bytes()
+    many = packed(tmp_path / "many.zip", *((f"{n}.py", "") for n in range(9_000))).read_bytes()
+    path = packed(
+        tmp_path / "bob.zip",
+        ("student/work.py", HONEST),
+        ("student.zip", inner),
+        ("broken.zip", "no zip"),
+        ("up.zip", packed(tmp_path / "up.zip", (named("../x.py"), "")).read_bytes()),
+        *((f"many{n}.zip", many) for n in range(3)),
+    )
+    found = opened(path, work)
+    assert not found.fault and sum(p.is_file() for p in work.rglob("*")) < 11_000
+    copies = sorted(p.read_text() == HONEST for p in work.rglob("work.py"))
+    assert copies == [False, True]  # neither replaced the other
+    told = " ".join(found.notes)
+    assert "2 copies of the code" in told and "bob.zip/broken.zip: not a valid zip" in told
+    assert "bob.zip/up.zip: entry '../x.py' has a path outside" in told
+    assert "more than 10,000 files" in told and str(work) not in told
+
+
+def test_a_name_that_another_gets_instead_of_its_own_costs_nobody_a_mark(tmp_path):
+    members, work = tmp_path / "class", tmp_path / "work"
+    work.mkdir()
+    submission(members / "alice")
+    for name, time in (("alice.zip", 3e9), ("alice (2).zip", 1e9)):
+        os.utime(packed(members / name, ("work.py", HONEST)), (time, time))
+    os.utime(members / "alice", (2e9, 2e9))
+    found = {one.name: one.fault for one in submissions([members], FILES, False, work)}
+    assert found == {
+        "alice": "",
+        "alice (2)": "",
+        "alice (3)": "alice.zip, which is newer, was graded under this name",
+    }
+
+
+@pytest.mark.parametrize("name", ["...zip", "x" * 190 + ".zip", "\x01" * 190 + ".zip", " .zip"])
+def test_no_name_of_a_zip_leads_elsewhere(tmp_path, name):
+    (tmp_path / "in").mkdir()
+    path = packed(tmp_path / "in" / name, ("work.py", HONEST))
+    work = tmp_path / "work"
+    found = opened(path, work)
+    assert not found.fault and found.tree.resolve().is_relative_to(work / found.tree.parts[-2])
+
+
 def test_wrong_folders_are_named(tmp_path):
     for path, reason in ((tmp_path / "gone", "not a folder"), (tmp_path, "no submissions")):
         with pytest.raises(UserError, match=reason):

@@ -169,6 +169,22 @@ def test_stray_labels_of_minus_one_are_left_out_with_a_count(tmp_path, caplog):
     assert [pair.label for pair in read_labelled(both, task)] == [1.0, 0.0] * 30
 
 
+def test_what_minus_one_means_is_decided_once_for_all_files(tmp_path):
+    """Else a class would be missing from dev and test, or from train."""
+    three, rare = ["-1", "0", "1"] * 30, ["0", "1"] * 45 + ["-1"] * 3
+    names = ("train", "dev", "test")
+    for at, labels in enumerate(((three, rare, rare), (rare, three, three))):
+        labels = [[*part, *["0"] * n] for n, part in enumerate(labels)]
+        files = [
+            pairs(tmp_path / f"{n}{at}.tsv", part) for n, part in zip(names, labels, strict=True)
+        ]
+        own = read_pairs(files, task="classes")
+        assert own.task.num_classes == 3
+        assert [len(part) for part in (own.splits.train, own.splits.dev)] == [
+            len(part) for part in labels[:2]
+        ]
+
+
 def test_thresholds_take_the_labels_of_the_runs_tables_and_leave_out_rows_without_a_text(
     tmp_path, caplog
 ):

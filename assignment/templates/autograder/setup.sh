@@ -6,8 +6,6 @@ apt-get update
 for python in python3.12 python3.11; do
   apt-get install -y --no-install-recommends "$python" "$python-venv" && break
 done
-# The better sandbox, where the container allows namespaces.
-apt-get install -y --no-install-recommends bubblewrap || true
 "$python" -m venv /opt/grading
 /opt/grading/bin/pip install --no-cache-dir -r /autograder/source/requirements.txt
 # The student's processes have a user of their own, who must not read the answers.
@@ -16,5 +14,5 @@ chmod -R go-rwx /autograder/source
 cd /autograder/source
 /opt/grading/bin/python -m assignment.isolation.image
 # What students' code could read is searched once, here, and not at every upload.
-/opt/grading/bin/python -m assignment grade reference --single \
+/opt/grading/bin/python -m assignment grade reference --single --sandbox user \
   --suite hidden --starter student --out /tmp/checked
