@@ -22,9 +22,7 @@ def spellings(checkpoints: str | Iterable[str], directory: str = ".") -> list[Ca
             from minbert.tokenizer import BertTokenizer  # imports PyTorch
 
             try:
-                return BertTokenizer.from_pretrained(
-                    there if there.is_dir() else checkpoint
-                ).spelled
+                return BertTokenizer.from_pretrained(found).spelled
             except CheckpointError as error:  # of a finished run, moved or deleted since
                 logger.warning("%s; texts are compared as they stand", error)
                 return str
