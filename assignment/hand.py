@@ -1,4 +1,4 @@
-"""Points that people give: `hand.csv` beside the marks, a row for each submission.
+"""Points that people give: `hand.csv` next to the marks, a row for each submission.
 
 `grade` writes the file with empty cells, and later only adds rows. Whoever has filled them in
 grades again: the submissions keep their marks, and the points count.
@@ -38,18 +38,17 @@ def with_hand(marks: Sequence[Mark], about: dict[str, Any], path: Path) -> list[
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     given = _read(path, text, delimiter, parts) if text else {}
     names = [printable(mark.name) for mark in marks]
-    found = {name: spelled for name in names for spelled in _spellings(name) if spelled in given}
-    if unknown := given.keys() - found.values() if marks else []:
+    row_of = {name: spelled for name in names for spelled in _spellings(name) if spelled in given}
+    if unknown := given.keys() - row_of.values() if marks else []:
         shown = ", ".join(sorted(unknown)[:5])
         logger.warning("%s: %d row(s) of no submission: %s", path, len(unknown), shown)
-    if new := [[name, *("" for _ in parts), ""] for name in names if name not in found]:
-        rows = csv_text([NAME, *parts, COMMENT], new)
-        below = rows if not text else rows.split("\n", 1)[1].replace(",", delimiter)
-        write_text(path, f"{text.rstrip()}\n{below}" if text else rows)
+    if new := [[name, *("" for _ in parts), ""] for name in names if name not in row_of]:
+        header, rows = csv_text([NAME, *parts, COMMENT], new, delimiter).split("\n", 1)
+        write_text(path, f"{text.rstrip() or header}\n{rows}")
     return [
         replace(mark, hand=hand, comment=comment)
         for mark, name in zip(marks, names, strict=True)
-        for hand, comment in [given.get(found.get(name, ""), ({}, ""))]
+        for hand, comment in [given.get(row_of.get(name, ""), ({}, ""))]
     ]
 
 
@@ -63,17 +62,17 @@ def _read(path: Path, text: str, delimiter: str, parts: dict[str, float]) -> dic
     missing = [name for name in (NAME, *parts) if name not in (reader.fieldnames or ())]
     if missing:
         raise UserError(f"{path}:1: no column {missing[0]!r}; name the columns as grade did")
-    found: dict[str, Given] = {}
+    given: dict[str, Given] = {}
     for row in reader:
         where = f"{path}:{reader.line_num}"
         if None in row or None in row.values():
             raise UserError(f"{where}: another number of fields; write a comment in quotes")
-        if row[NAME] in found:
+        if row[NAME] in given:
             raise UserError(f"{where}: {row[NAME]!r} is there twice; delete one of its rows")
         points = {part: _points(where, part, row[part], most) for part, most in parts.items()}
         known = {part: value for part, value in points.items() if value is not None}
-        found[row[NAME]] = known, row.get(COMMENT) or ""
-    return found
+        given[row[NAME]] = known, row.get(COMMENT) or ""
+    return given
 
 
 def _points(where: str, part: str, text: str, most: float) -> float | None:

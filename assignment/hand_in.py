@@ -32,8 +32,8 @@ def write_zip(tree: Path, files: Sequence[str]) -> list[str]:
         return name in GIVEN or name.startswith(".") or name in environments
 
     environments = {path.parent.name for path in tree.glob("*/pyvenv.cfg")}
-    found = [Path(entry.path) for entry in files_below(tree, is_left_out)]
-    taken = [p for p in found if p.suffix in SUFFIXES and p.name not in GIVEN_FILES]
+    paths = [Path(entry.path) for entry in files_below(tree, is_left_out)]
+    taken = [p for p in paths if p.suffix in SUFFIXES and p.name not in GIVEN_FILES]
     for path in taken:
         if path.stat().st_size > MOST_BYTES:
             raise UserError(f"{path}: more than {MOST_BYTES >> 20} MB; move it to another folder")

@@ -175,11 +175,8 @@ class _Layout:
 
         def wanted(*parts: str) -> bool:
             kept = len(parts) <= DEEPEST and not any(p in FOLDERS_LEFT_OUT for p in parts)
-            file = _is_wanted(parts[-1]) or (inside < MOST_ZIPS and is_zip_name(parts[-1]))
+            file = _is_wanted(parts[-1]) or (inside < MOST_ZIPS and _is_zip_name(parts[-1]))
             return kept and file and not any(map(is_hidden, parts))
-
-        def is_zip_name(name: str) -> bool:
-            return name.lower().endswith(".zip")
 
         self._zips[folder] = path.stat().st_mtime
         zips: list[tuple[Path, str]] = []  # unpacked when all files have their places
@@ -193,7 +190,7 @@ class _Layout:
                     f"{shown}: {short(name, 80)!r} is too long, or both a file and a folder; "
                     "rename it and zip again"
                 )
-            elif is_zip_name(place.name):
+            elif _is_zip_name(place.name):
                 zips.append((place, f"{shown}/{short(name, 80)}"))
         for place, name in zips:
             self._unpack_inner(place, place, name, inside + 1)
@@ -221,13 +218,13 @@ class _Layout:
         the files, then the one whose files were changed last. Files that lie loose are put where
         they belong.
         """
-        found: dict[Path, list[Path]] = {}
+        trees: dict[Path, list[Path]] = {}
         for entry in files_below(self.folder):
             path = Path(entry.path)
             for name in self.files:
                 if path.as_posix().endswith(f"/{name}") and path.stat().st_size <= MOST_BYTES:
-                    found.setdefault(path.parents[name.count("/")], []).append(path)
-        if not found:
+                    trees.setdefault(path.parents[name.count("/")], []).append(path)
+        if not trees:
             return self._loose()
 
         def newest(paths: Iterable[Path]) -> float:
@@ -236,14 +233,14 @@ class _Layout:
         def zip_of(tree: Path) -> Path | None:
             return next((p for p in (tree, *tree.parents) if p in self._zips), None)
 
-        outside = newest(p for tree, paths in found.items() if not zip_of(tree) for p in paths)
+        outside = newest(p for tree, paths in trees.items() if not zip_of(tree) for p in paths)
 
         def rank(tree: Path) -> tuple[float, int, float, int]:
             around = zip_of(tree)
             archived = self._zips[around] if around else outside
-            return archived, len(found[tree]), newest(found[tree]), -len(tree.parts)
+            return archived, len(trees[tree]), newest(trees[tree]), -len(tree.parts)
 
-        first, *others = sorted(found, key=rank, reverse=True)
+        first, *others = sorted(trees, key=rank, reverse=True)
         if others:
             shown = [printable(str(tree.relative_to(self.folder))) for tree in (first, *others)]
             copies = f"{len(shown)} copies of the code ({', '.join(shown[:4])})"
@@ -268,7 +265,11 @@ def _is_wanted(name: str) -> bool:
 
 
 def _is_zip(path: Path) -> bool:
-    return path.suffix.lower() == ".zip" and path.is_file() and not path.is_symlink()
+    return _is_zip_name(path.name) and path.is_file() and not path.is_symlink()
+
+
+def _is_zip_name(name: str) -> bool:
+    return name.lower().endswith(".zip")
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
@@ -346,13 +347,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def _most(name: str) -> int:
-    return (
-        MOST_BYTES
-        if _is_code(name)
-        else MOST_ZIP
-        if name.lower().endswith(".zip")
-        else MOST_PREDICTIONS
-    )
+    """Return the bytes that a file of this name may have."""
+    if _is_code(name):
+        return MOST_BYTES
+    return MOST_ZIP if _is_zip_name(name) else MOST_PREDICTIONS
 
 
 def _write(target: Path, content: bytes) -> bool:

@@ -144,14 +144,14 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], sandbox: str, out:
     The table has no times, and says whether a submission was stopped, not how often, which is a
     matter of time, too: two runs give the same bytes.
     """
-    tested = {case["part"] for case in about["cases"]}
+    by_hand = open_parts(about)
     names = [part["name"] for part in about["parts"]]
     ranked = ranked_names(marks)
     rows = []
     for mark in marks:
         points: list[float | None] = [None if mark.machine else total(mark, about)]
         for name in names:
-            known = not mark.machine and (name in tested or name in mark.hand)
+            known = not mark.machine and (name not in by_hand or name in mark.hand)
             points.append(total(mark, about, name) if known else None)
         values = [mark.leaderboard.get(name) for name in ranked]
         about_it = [sandbox, printable(mark.machine or mark.fault)]

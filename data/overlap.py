@@ -66,9 +66,8 @@ def normalise(text: str) -> str:
 def _kept(character: str) -> str:
     """Return a letter, a digit or a mark; "" for an invisible sign, and a blank for any other."""
     category = unicodedata.category(character)
-    if (
-        category == "Cf" or "\ufe00" <= character <= "\ufe0f"
-    ):  # as soft hyphens; variation selectors
+    # Format characters, such as soft hyphens; and the variation selectors.
+    if category == "Cf" or "\ufe00" <= character <= "\ufe0f":
         return ""
     return character if character.isalnum() or category[0] == "M" else " "
 

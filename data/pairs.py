@@ -21,6 +21,7 @@ from data.table import (
     SECOND,
     TEXT,
     Column,
+    PathLike,
     Table,
     content_digest,
     counted,
@@ -177,8 +178,7 @@ def _without_unknown(file: RowsOfFile) -> RowsOfFile:
 def marks_unknown(labels: Sequence[str]) -> bool:
     """Return whether labels -1 mean that the label is unknown, as in GLUE's files.
 
-    They do where they are few, and no other label is negative; and next to both 0 and 1, they do
-    not mean no.
+    They do where they are few, no other label is negative, and others are left to learn from.
     """
     values = Counter(map(label_value, labels))
     few = values[UNKNOWN] <= FEW * len(labels)
@@ -242,12 +242,7 @@ def rows_of(
     if labelled or with_label:  # otherwise a test file without labels
         incomplete["without a label"] = [row.line for row in rows if row.label is None]
         rows = with_label
-    for what, lines in incomplete.items():
-        if lines:
-            count = counted(lines, what)
-            if not rows:
-                raise DataError(f"{path}: {count}, and no others; fill them in, or {remedy}")
-            logger.warning("%s: %s; left out", path, count)
+    _note_left_out(path, incomplete, rows, remedy)
     _note_other_labels(path, rows, repeated)
     if lines := [row.line for row in rows if NAN.intersection(map(str.casefold, row.texts))]:
         logger.warning("%s: %s; read as words", path, counted(lines, "whose text is NaN or null"))
@@ -279,6 +274,18 @@ def _open(path: str, named: Sequence[str], labelled: bool) -> Table:
         if any(plain(name) in TEXT_OF_PAIR for name in table.others):
             raise
         return table
+
+
+def _note_left_out(
+    path: PathLike, lines_of: dict[str, list[int]], kept: Sequence[Any], remedy: str = REMEDY
+) -> None:
+    """Warn of rows that are left out, by what is wrong with them; refuse a table of no others."""
+    for what, lines in lines_of.items():
+        if lines:
+            count = counted(lines, what)
+            if not kept:
+                raise DataError(f"{path}: {count}, and no others; fill them in, or {remedy}")
+            logger.warning("%s: %s; left out", path, count)
 
 
 def _note_other_labels(path: str, rows: Sequence[Row], repeated: str) -> None:
@@ -754,12 +761,7 @@ def read_labelled(
         else:
             label_of = _label(f"{path}:{line}", label, at, task.words)
             pairs.append(SentencePair(str(line), first, second, label_of))
-    for what, lines in left_out.items():
-        if lines:
-            count = counted(lines, what)
-            if not pairs:
-                raise DataError(f"{path}: {count}, and no others; fill the column, or {REMEDY}")
-            logger.warning("%s: %s; left out", path, count)
+    _note_left_out(path, left_out, pairs)
     return pairs
 
 

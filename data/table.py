@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from data.examples import DataError
 from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file, why_unreadable
+from runtime.streams import SURROGATE
 
 logger = logging.getLogger("data")
 
@@ -144,7 +145,6 @@ def plain(name: str) -> str:
 
 KNOWN = {plain(name) for name in chain(FIRST, SECOND, NEGATIVE, TEXT, LABEL, ID)}
 
-SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, which JSON can write
 CONTROL = re.compile(r"[\0-\x08\x0e-\x1f]")
 # First bytes of files that are not tables of text.
 NO_TEXT = {
@@ -368,8 +368,8 @@ class Table:
             told = counted(quoted, "with a tab or a line end inside quotation marks")
             logger.warning("%s: %s; it is read as part of the text", self.path, told)
         if headers:
-            told = counted(headers, "that repeat the header")
-            logger.warning("%s: %s; left out", self.path, told)
+            repeated = counted(headers, "that repeat the header")
+            logger.warning("%s: %s; left out", self.path, repeated)
         if uneven:
             self._leave_out(uneven, count)
         if not count:
@@ -407,8 +407,8 @@ class Table:
         lines = [line for line, _ in uneven]
         mark = SEPARATORS[self.delimiter]
         if len(uneven) <= MOST_UNEVEN * count:
-            told = counted(lines, f"without {self.width} {mark}-separated fields")
-            logger.warning("%s: %s; left out", self.path, told)
+            few = counted(lines, f"without {self.width} {mark}-separated fields")
+            logger.warning("%s: %s; left out", self.path, few)
             return
         like_it = f"{len(uneven)} of {count} rows have another width (lines {str(lines[:3])[1:-1]})"
         raise DataError(

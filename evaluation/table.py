@@ -22,10 +22,10 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str = ",") -> str:
     """Return a table as CSV; texts that a spreadsheet would compute get a "'" in front."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
     writer.writerows([_as_text(value) for value in row] for row in rows)
     return text.getvalue()

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from data.search import positives
 from data.tasks import EVERY_ROW, Splits, read_task
 from heads.saved import FinishedCell, SavedHead, run_config
 from minbert.spelling import spellings
+from runtime.files import as_given_in
 
 logger = logging.getLogger(__name__)
 
@@ -52,17 +52,17 @@ def unseen_scores(
 def _splits_of(run: Path, task: str) -> Splits | None:
     """Return the run's data of a task; None, with a warning, if it no longer exists."""
     config = run_config(run)
-    options = config["options"]
+    options, directory = config["options"], config.get("directory", ".")
     try:
-        tables = [_found(config, path) for path in options.get("pairs") or []]
+        tables = [as_given_in(directory, path) for path in options.get("pairs") or []]
+        data = as_given_in(directory, options["data"])
         if task == "search":
-            data = data_folder(_found(config, options["data"]))
-            splits = read_searched(options, tables, data).splits
+            splits = read_searched(options, tables, data_folder(data)).splits
         elif tables:
             seed, columns = options.get("seed", 42), options.get("columns") or ()
             splits = read_pairs(tables, columns, task, seed, options.get("folds") or 1).splits
         else:
-            splits = read_task(data_folder(_found(config, options["data"])), task)
+            splits = read_task(data_folder(data), task)
     except DataError as error:
         logger.warning("%s; pairs that the head was trained on are not left out", error)
         return None
@@ -74,12 +74,6 @@ def _splits_of(run: Path, task: str) -> Splits | None:
             "are unknown; run its command again, or restore the original"
         )
     return splits
-
-
-def _found(config: dict[str, Any], path: str) -> str:
-    """Return a path of the run's command, which may have been given in another folder."""
-    there = Path(config.get("directory", "."), path)
-    return str(there) if there.exists() else path
 
 
 def _scores_in_folds(run: Path, cell: FinishedCell, splits: Splits) -> dict[tuple[str, ...], float]:

@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Callable, Iterable
 from functools import cache
-from pathlib import Path
 
 from minbert.config import CheckpointError
+from runtime.files import as_given_in
 
 logger = logging.getLogger(__name__)
 
@@ -14,15 +14,12 @@ def spellings(checkpoints: str | Iterable[str], directory: str = ".") -> list[Ca
     """Return `BertTokenizer.spelled` of checkpoints, given by names, or paths from a directory."""
 
     def of(checkpoint: str) -> Callable[[str], str]:
-        there = Path(directory, checkpoint)
-        found = there if there.is_dir() else checkpoint
-
         @cache
         def spelled() -> Callable[[str], str]:
             from minbert.tokenizer import BertTokenizer  # imports PyTorch
 
             try:
-                return BertTokenizer.from_pretrained(found).spelled
+                return BertTokenizer.from_pretrained(as_given_in(directory, checkpoint)).spelled
             except CheckpointError as error:  # of a finished run, moved or deleted since
                 logger.warning("%s; texts are compared as they stand", error)
                 return str

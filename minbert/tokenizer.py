@@ -27,6 +27,7 @@ from minbert.packing import TokenSequences
 from runtime.errors import UserError
 from runtime.files import open_plain
 from runtime.progress import progress
+from runtime.streams import SURROGATE
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +50,6 @@ TOKEN_SETTINGS = ("unk_token", "cls_token", "sep_token", "mask_token", "pad_toke
 CHUNK, CHUNK_CHARACTERS = 4096, 2**19
 # An uncased vocabulary has hardly a piece with capital letters; a cased one more than a hundredth.
 CASED_SHARE = 100
-SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, no Unicode by itself
 
 
 class BertTokenizer:

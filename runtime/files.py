@@ -392,6 +392,12 @@ def _is_abandoned(path: Path, piece: re.Match[str]) -> bool:
     return not is_alive(process)
 
 
+def as_given_in(directory: str, path: str) -> str:
+    """Return a path that a command got in a directory; unchanged where it is not there."""
+    there = Path(directory, path)
+    return str(there) if there.exists() else path
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process of this machine runs (POSIX only)."""
     try:

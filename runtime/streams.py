@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -10,6 +11,8 @@ Say = Callable[[str], None]  # called with every line of output
 
 # Joiners inside words and emoji; spaces other than " " (an ideographic one is category Zs).
 HARMLESS = "\u200c\u200d"
+# Half a character of UTF-16, which is no Unicode by itself; JSON can write one.
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:

@@ -68,10 +68,13 @@ def other_libraries() -> tuple[Path, ...]:
     folders = where | {Path(folder).resolve() for folder in site.getsitepackages()}
     prefixes = {*map(Path, PREFIXES), Path("/usr")}
     places = {p.resolve() for prefix in prefixes for f in LIBRARY_FOLDERS for p in prefix.glob(f)}
-    found = filter(Path.is_dir, folders)
-    inside = [path for folder in found for path in folder.iterdir() if path.is_dir()]
-    others = [path for path in inside if path.name not in names and path.suffix != ".dist-info"]
+    inside = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    others = [path for path in inside if path.name not in names and _is_library(path)]
     return tuple(sorted([*(places - folders), *others]))
+
+
+def _is_library(path: Path) -> bool:
+    return path.is_dir() and path.suffix != ".dist-info"
 
 
 def optim() -> Path:

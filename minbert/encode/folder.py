@@ -101,7 +101,7 @@ def _begun(options: EncodeOptions) -> Iterator[dict[str, Any]]:
     manifest = _begin(options)
     try:
         yield manifest
-    except (UserError, MachineError, OSError):
+    except (UserError, OSError):
         if is_new and not (vectors.is_dir() and any(vectors.iterdir())):
             path.unlink()
             with suppress(OSError):

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(
     if any_way().name == UNSAFE:
         pytest.skip("no sandbox works here")
     # The next but one test grades the solution, in a sandbox that is chosen by a probe.
-    monkeypatch.setattr(grade, "checked", lambda exam_in, *rest: exam_in(any_way()))
+    monkeypatch.setattr(grade, "checked", lambda exam, *rest: replace(exam, isolation=any_way()))
     words = [str(members), "--suite", str(made / "instructor/hidden"), "--out", str(marks)]
     assert main(["grade", *words, "--starter", str(made / "student")]) == 0
     ben, eve = csv.DictReader((marks / "marks.csv").read_text(encoding="utf-8").splitlines())
