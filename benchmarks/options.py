@@ -47,8 +47,9 @@ class Options:
     rounds: int = option(4, "most rounds of a comparison; first a warm-up", least=1, most=1e12)
     processor: str = option(
         "any",
-        "refuse processors without bfloat16 (bfloat16), or with bfloat16 or VNNI (avx2)",
-        choices=("any", "bfloat16", "avx2"),
+        "refuse processors of another kind: with bfloat16, with AVX-512 but neither bfloat16 nor "
+        "VNNI (avx512), or with AVX2 alone",
+        choices=("any", "bfloat16", "avx512", "avx2"),
     )
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 

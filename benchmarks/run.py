@@ -1,5 +1,6 @@
 """Run all works one after another, print their tables and write the figures."""
 
+import ctypes
 import json
 import platform
 import tempfile
@@ -19,15 +20,16 @@ from benchmarks.inputs import Bench, files_of, sentences, similar_pairs
 from benchmarks.options import WORKS, Options
 from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
-from minbert.fast.int8 import WAYS, check_int8
-from runtime.device import choose_device, choose_precision, processor_kind
+from minbert.fast.int8 import check_int8, int8_in_words
+from runtime.device import choose_device, choose_precision, instructions
 from runtime.errors import MachineError, UserError
 from runtime.files import check_outputs, write_text
 
 TEXTS = 4000
 PAIRS = 300
 CPUINFO = Path("/proc/cpuinfo")
-BEYOND_AVX2 = {"avx512f", "avx_vnni", "amx_tile"}
+# The widest instructions (`runtime.device.instructions`) of each kind of --processor.
+KINDS = {"bfloat16": ("amx_bf16", "avx512_bf16"), "avx512": ("avx512_f",), "avx2": ("avx2",)}
 PACKAGES = (
     "torch",
     "transformers",
@@ -47,7 +49,7 @@ def run(options: Options) -> None:
     Raises:
         UserError: a peer or the data is missing; a processor of another kind than requested.
     """
-    if options.processor not in ("any", kind := processor_kind()):
+    if options.processor != "any" and (kind := instructions()) not in KINDS[options.processor]:
         raise MachineError(f"--processor {options.processor}: this one is of the kind {kind}")
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -101,7 +103,7 @@ def describe(device: torch.device) -> dict[str, Any]:
 def int8_of(device: torch.device) -> str:
     """Return how int8 is computed here, or that it is not available."""
     try:
-        return WAYS[check_int8(device)]
+        return int8_in_words(check_int8(device))
     except MachineError as error:
         return str(error)
 
@@ -127,9 +129,16 @@ def processor(device: torch.device) -> str:
         key, _, value = line.partition(":")
         first.setdefault(key.strip(), value.strip())
     name = first.get("model name", "unknown")
-    # The system still lists what avx2_only.c hides.
-    hidden = processor_kind() == "avx2" and BEYOND_AVX2 & set(first.get("flags", "").split())
-    return f"{name}, all but AVX2 hidden (benchmarks/avx2_only.c)" if hidden else name
+    kind = passes_for()
+    return f"{name}, passes for one of the kind {kind} (benchmarks/pass_for.c)" if kind else name
+
+
+def passes_for() -> str | None:
+    """Return the kind of processor that a preloaded `pass_for.c` imitates, None without it."""
+    try:
+        return (ctypes.c_char_p.in_dll(ctypes.CDLL(None), "passes_for").value or b"").decode()
+    except (ValueError, TypeError):  # no such symbol; Windows has no None
+        return None
 
 
 def quietness(figures: Sequence[Figure]) -> str:

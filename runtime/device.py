@@ -62,18 +62,8 @@ def choose_precision(precision: str, device: torch.device) -> torch.dtype:
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported()
     else:
-        fast = processor_kind() == "bfloat16"
+        fast = instructions() in ("amx_bf16", "avx512_bf16")
     return torch.bfloat16 if fast else torch.float32
-
-
-def processor_kind() -> str:
-    """Return the kind of a processor for products: `bfloat16`, else `vnni`, `avx2` or `other`."""
-    flags = _capabilities()
-    if flags.get("avx512_bf16") or flags.get("amx_bf16"):
-        return "bfloat16"
-    if has_vnni():
-        return "vnni"
-    return "avx2" if flags.get("avx2") else "other"
 
 
 def _capabilities() -> dict[str, Any]:
@@ -84,16 +74,23 @@ def _capabilities() -> dict[str, Any]:
 
 def instructions() -> str:
     """Return the processor's widest instructions for products; they decide the last digits."""
+    return _widest("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2")
+
+
+def byte_instructions() -> str:
+    """Return the processor's widest instructions for products of bytes."""
+    # avx_vnni: laptops since 2021, which have no AVX-512.
+    return _widest("amx_int8", "avx512_vnni", "avx_vnni", "avx512_f", "avx2")
+
+
+def _widest(*names: str) -> str:
     flags = _capabilities()
-    names = ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2")
     return next((name for name in names if flags.get(name)), "other")
 
 
 def has_vnni() -> bool:
     """Return whether the processor adds products of bytes in 32 bits: by VNNI, or by AMX."""
-    flags = _capabilities()
-    # avx_vnni: laptops since 2021, which have no AVX-512.
-    return any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
+    return byte_instructions() in ("amx_int8", "avx512_vnni", "avx_vnni")
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[Any]:

@@ -4,7 +4,9 @@ Weights have a scale per row, and eight bits where the processor has VNNI or AMX
 have one scale and zero point per product, which are fixed: a text's embedding does not depend on
 its neighbours. They come from the states of random pieces of the vocabulary, which exist for every
 language and need no data. Columns of states differ in size by far more than those of weights; part
-of the difference is moved into the weights first (Xiao et al. 2023, "SmoothQuant").
+of the difference is moved into the weights first (Xiao et al. 2023, "SmoothQuant"). Behind a GELU
+this is not possible. There, a few columns are ten times as large as the others, and are multiplied
+in floating point (Dettmers et al. 2022, "LLM.int8()").
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +23,7 @@ from minbert.fast.linear import (
     NO_ACTIVATION,
     ROWS_HINT,
     Intermediate,
+    Product,
     biases_of,
     keepers,
     multiplying_by,
@@ -29,17 +32,19 @@ from minbert.fast.linear import (
 from minbert.model import BertLayer, BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.tokenizer import BertTokenizer
-from runtime.device import has_vnni, processor_kind
+from runtime.device import byte_instructions, has_vnni
 from runtime.errors import MachineError
 
 SEQUENCES, LENGTH = 128, 16  # of the random pieces that ranges are taken from
 SMOOTHING = 0.6  # SmoothQuant's alpha: 0 leaves the columns as they are in the weights, 1 in states
+OUTLIERS = 8  # columns behind a GELU that are multiplied in floating point
+HEADROOM = 1.25  # of the others, since texts can exceed what random pieces reach
 LEAST = 1e-5  # a column's largest number counts as this at least, and a range's width
 # The largest byte of a weight. VNNI and AMX add products of bytes in 32 bits. AVX2 first adds two
 # of them in 16 bits and cuts off what exceeds 32,767: 2 * 255 * 64 = 32,640 fits, 2 * 255 * 127
 # does not.
 WIDE, NARROW = 127, 64
-WAYS = {WIDE: "VNNI or AMX, weights of eight bits", NARROW: "AVX2, weights of seven bits"}
+BITS = {WIDE: "eight", NARROW: "seven"}
 
 
 def check_int8(device: torch.device) -> int:
@@ -53,14 +58,17 @@ def check_int8(device: torch.device) -> int:
         raise MachineError(f"precision int8: is for CPUs, not {device.type}; {instead}")
     if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise MachineError(f"precision int8: this PyTorch is built without oneDNN; {instead}")
-    if has_vnni():
-        return WIDE
-    if processor_kind() == "avx2":
-        return NARROW
-    raise MachineError(f"precision int8: this processor has no AVX2; {instead}")
+    if byte_instructions() == "other":
+        raise MachineError(f"precision int8: this processor has no AVX2; {instead}")
+    return WIDE if has_vnni() else NARROW
 
 
-class Int8Weights:
+def int8_in_words(largest_byte: int) -> str:
+    """Return what computes the products here, and the bits of their weights."""
+    return f"{byte_instructions()}, weights of {BITS[largest_byte]} bits"
+
+
+class Int8Weights(Product):
     """Weights of one or more layers in int8, in oneDNN's layout; replaces KeptWeights.
 
     A state x is stored as the byte round(x * column / scale) + zero, where `column` is the
@@ -73,7 +81,7 @@ class Int8Weights:
         states: Tensor,  # (rows, in_features) float32, input of the product
         dtype: torch.dtype,  # of its result
         largest_byte: int,  # of a weight: WIDE or NARROW
-        reads_bytes: bool = False,  # whether it is the `into` of another product
+        reads: nn.Linear | None = None,  # the product of which this is the `into`
         into: "Int8Weights | None" = None,  # for which the GELU's results are written as bytes
     ):
         # (out_features, in_features): of queries, keys and values (3H, H).
@@ -81,9 +89,17 @@ class Int8Weights:
         columns = torch.ones(weight.shape[1])
         # c_j = max|W_j|^(1 - a) / max|X_j|^a, the inverse of SmoothQuant's equation 4: (X_j c_j)
         # times (W_j / c_j) is the same product, and both factors then have columns of similar size.
-        if not reads_bytes:
+        # The products with the outliers: rows and biases before the GELU, rows behind it.
+        self.beside: tuple[Tensor, ...] = ()
+        if reads is None:
             largest_states, largest = (x.abs().amax(0).clamp_min(LEAST) for x in (states, weight))
             columns = largest ** (1 - SMOOTHING) / largest_states**SMOOTHING
+        else:
+            large = states.amax(0).topk(min(OUTLIERS, weight.shape[1])).indices
+            parts = reads.weight[large], reads.bias[large], weight.T[large]
+            self.beside = tuple(part.detach().to(dtype) for part in parts)
+            states, weight = (x.index_fill(1, large, 0.0) for x in (states, weight))
+            states = states * HEADROOM
         states, weight = states * columns, weight / columns
         # The range holds 0, so that an exact 0 stays one; 255 steps between 256 bytes.
         low, high = min(float(states.min()), 0.0), max(float(states.max()), 0.0)
@@ -122,8 +138,16 @@ class Int8Weights:
         )
         return output
 
+    def plus(self, update: Tensor, residual: Tensor) -> Tensor:
+        """Return the product with `update`, added to the half-layer's input, (rows, H)."""
+        output = super().plus(update, residual)
+        if self.beside:  # the residual is also the input of the first product
+            weight, bias, behind = self.beside
+            output.addmm_(F.gelu(F.linear(residual, weight, bias)), behind)
+        return output
 
-class Observed:
+
+class Observed(Product):
     """A product in float32 that keeps the states that it reads."""
 
     def __init__(self, layers: Sequence[nn.Linear]):
@@ -176,24 +200,25 @@ def quantised(
     with multiplying_by(modules, list(observed.values())):
         model.packed(batch)
     # The two products on both sides of a GELU: the first one writes what the second one reads.
-    next_ones: dict[nn.Module, nn.Module] = {
-        layer.intermediate.dense: layer.output.dense
+    before: dict[nn.Module, nn.Linear] = {
+        layer.output.dense: layer.intermediate.dense
         for layer in model.modules()
         if isinstance(layer, BertLayer) and isinstance(layer.intermediate, Intermediate)
     }
     # Products that read bytes come first: the product that writes the bytes needs their scale.
     weights: dict[nn.Module, Int8Weights] = {}
-    reading_bytes = set(next_ones.values())
-    for keeper in sorted(modules, key=lambda keeper: keeper not in reading_bytes):
-        into = weights[next_ones[keeper]] if keeper in next_ones else None
+    into: dict[nn.Module, Int8Weights] = {}
+    for keeper in sorted(modules, key=lambda keeper: keeper not in before):
         weights[keeper] = Int8Weights(
             keeper.kept_layers(),
             observed[keeper].states,
             dtype,
             largest_byte,
-            keeper in reading_bytes,
-            into,
+            before.get(keeper),
+            into.get(keeper),
         )
+        if keeper in before:
+            into[before[keeper]] = weights[keeper]
     return [weights[keeper] for keeper in modules]
 
 

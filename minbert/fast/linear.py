@@ -6,10 +6,11 @@ its matrix units. Inside `kept_weights` both are done once; oneDNN then also app
 the result is still in the processor's cache.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +25,16 @@ ERF_GELU: Activation = ("gelu", [], "none")
 NO_ACTIVATION: Activation = ("none", [], "")
 
 
-class Product(Protocol):
+class Product(ABC):
     """A product with kept weights: `KeptWeights`, or that of `minbert.fast.int8`."""
 
-    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor: ...
+    @abstractmethod
+    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
+        """Return (..., out_features), after the exact (erf) GELU if asked for."""
+
+    def plus(self, update: Tensor, residual: Tensor) -> Tensor:
+        """Return the product with `update`, added to the half-layer's input, (rows, H)."""
+        return self(update).add_(residual)
 
 
 class Keeper(nn.Module):
@@ -81,10 +88,10 @@ class Residual(BertResidual):
         if kept is None or self.training:
             return super().forward(update, residual)
         # The norm's mean and variance are computed in float32; input and output are bfloat16.
-        return self.LayerNorm(kept(update).add_(residual))
+        return self.LayerNorm(kept.plus(update, residual))
 
 
-class KeptWeights:
+class KeptWeights(Product):
     """Bfloat16 copies of one or more layers' weights, in oneDNN's layout, and biases.
 
     The operators are those that torch.compile uses on CPUs. They have no public name, but have had

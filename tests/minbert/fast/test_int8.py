@@ -117,18 +117,38 @@ def test_columns_that_differ_in_size_are_smoothed(monkeypatch):
 def test_the_gelu_is_exact_and_goes_on_in_bytes():
     layer, states = layer_and_states()
     expected = F.gelu(layer(states))
-    next_layer = nn.Linear(30, 20)
-    into = Int8Weights([next_layer], expected, torch.bfloat16, LARGEST, reads_bytes=True)
+    next_layer = nn.Linear(30, 48)
+    into = Int8Weights([next_layer], expected, torch.bfloat16, LARGEST, layer)
     made = Int8Weights([layer], states, torch.float32, LARGEST, into=into)
     found = made(states, gelu=True)
     assert found.dtype == torch.uint8
     values = (found.float() - into.zero) * into.scale
-    assert float((values - expected).abs().mean()) < 2 * into.scale
-    result = into(found)
+    # The largest columns are cut off here, and multiplied in floating point below.
+    others = expected <= expected.amax(0).topk(int8.OUTLIERS).values.min()
+    assert float((values - expected)[others].abs().mean()) < 2 * into.scale
+    result = into.plus(found, states.bfloat16())
     assert result.dtype == torch.bfloat16
-    torch.testing.assert_close(result.float(), next_layer(expected), atol=0.1, rtol=0.05)
+    wanted = next_layer(expected) + states
+    torch.testing.assert_close(result.float(), wanted, atol=0.15, rtol=0.05)
     plain = Int8Weights([layer], states, torch.float32, LARGEST)(states, gelu=True)
     assert plain.dtype == torch.float32 and float((plain - expected).abs().mean()) < 0.05
+
+
+@needs_int8
+@torch.inference_mode()
+def test_a_few_large_columns_behind_the_gelu_cost_the_others_nothing(monkeypatch):
+    layer, states = layer_and_states()
+    layer.weight[7] *= 30
+    next_layer = nn.Linear(30, 48)
+    wide = F.gelu(layer(states))
+    errors = []
+    for outliers in (4, 0):
+        monkeypatch.setattr(int8, "OUTLIERS", outliers)
+        into = Int8Weights([next_layer], wide, torch.float32, LARGEST, layer)
+        made = Int8Weights([layer], states, torch.float32, LARGEST, into=into)
+        found = into.plus(made(states, gelu=True), states)
+        errors.append(float((found - next_layer(wide) - states).std()))
+    assert errors[0] < errors[1] / 3
 
 
 @needs_int8
@@ -144,8 +164,8 @@ def test_a_column_and_a_row_of_zeros_stay_finite():
 @needs_int8
 def test_a_text_has_one_embedding_whatever_its_neighbours(encoder):
     together = encoder.encode(TEXTS)
-    for text, row in zip(TEXTS, together, strict=True):
-        assert (encoder.encode(text) == row).all()
+    alone = np.stack([encoder.encode(text) for text in TEXTS])
+    assert np.abs(alone - together).max() < 1e-6 * np.abs(together).max()
     many = encoder.encode([*TEXTS, *(f"the dog {n} runs" for n in range(400))], batch_tokens=300)
     assert np.abs(many[: len(TEXTS)] - together).max() < 1e-6 * np.abs(together).max()
 

@@ -1,12 +1,14 @@
-/* Hides everything beyond AVX2 and FMA from the programs of a newer Intel processor.
+/* Lets a newer Intel processor pass for an older one.
 
-   cc -O2 -shared -fPIC benchmarks/avx2_only.c -o avx2_only.so
-   LD_PRELOAD=$PWD/avx2_only.so python -m benchmarks --processor avx2
+   cc -O2 -shared -fPIC benchmarks/pass_for.c -o pass_for.so
+   PASS_FOR=avx512 LD_PRELOAD=$PWD/pass_for.so python -m benchmarks --processor avx512
+   PASS_FOR=avx2 LD_PRELOAD=$PWD/pass_for.so python -m benchmarks --processor avx2
 
-Libraries ask the instruction CPUID what a processor can do. Linux can let that instruction fail
-("cpuid_fault" in /proc/cpuinfo); the handler below answers for it, without AVX-512, VNNI and AMX.
-All libraries then take the way that they take on a processor with AVX2 alone, which environment
-variables cannot achieve for all of them. The clock and the caches remain those of the processor.
+avx512 is the AVX-512 of 2017, without VNNI, bfloat16 and AMX; avx2 has no AVX-512 at all. Libraries
+ask the instruction CPUID what a processor can do. Linux can let that instruction fail
+("cpuid_fault" in /proc/cpuinfo); the handler below answers for it. All libraries then take the way
+that they take on such a processor, which environment variables cannot achieve for all of them. The
+clock and the caches remain those of the processor.
 
 Each program of the command does this at its start, since exec() lets CPUID work again. Handlers that
 libraries install for SIGSEGV are ignored: they would answer in the place of this one. */
@@ -18,14 +20,19 @@ libraries install for SIGSEGV are ignored: they would answer in the place of thi
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define BIT(n) (1u << (n))
 
-static const unsigned LEAF_7_EBX = /* AVX-512: F, DQ, IFMA, PF, ER, CD, BW, VL */
-    BIT(16) | BIT(17) | BIT(21) | BIT(26) | BIT(27) | BIT(28) | BIT(30) | BIT(31);
+/* What the older processor is, for `benchmarks/run.py`; "" until the constructor has run. */
+const char *passes_for = "";
+
+static const unsigned LEAF_7_EBX_AVX512 = /* AVX-512: F, DQ, CD, BW, VL */
+    BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31);
+static unsigned leaf_7_ebx = BIT(21) | BIT(26) | BIT(27); /* AVX-512: IFMA, PF, ER */
 static const unsigned LEAF_7_ECX = /* AVX-512: VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ */
     BIT(1) | BIT(6) | BIT(11) | BIT(12) | BIT(14);
 static const unsigned LEAF_7_EDX = /* AVX-512: 4VNNIW, 4FMAPS, VP2INTERSECT, FP16; AMX */
@@ -72,7 +79,7 @@ static void answer(int number, siginfo_t *info, void *context)
     __cpuid_count(leaf, part, eax, ebx, ecx, edx);
     set_cpuid(0);
     if (leaf == 7 && part == 0) {
-        ebx &= ~LEAF_7_EBX;
+        ebx &= ~leaf_7_ebx;
         ecx &= ~LEAF_7_ECX;
         edx &= ~LEAF_7_EDX;
     } else if (leaf == 7 && part == 1) {
@@ -90,9 +97,16 @@ __attribute__((constructor)) static void hide(void)
 {
     struct sigaction action = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
+    passes_for = getenv("PASS_FOR");
+    if (passes_for == NULL || (strcmp(passes_for, "avx512") && strcmp(passes_for, "avx2"))) {
+        fputs("pass_for: set PASS_FOR to avx512 or avx2\n", stderr);
+        exit(2);
+    }
+    if (strcmp(passes_for, "avx2") == 0)
+        leaf_7_ebx |= LEAF_7_EBX_AVX512;
     real_sigaction(SIGSEGV, &action, NULL);
     if (set_cpuid(0) != 0) {
-        fputs("avx2_only: this processor's CPUID cannot be made to fail\n", stderr);
+        fputs("pass_for: this processor's CPUID cannot be made to fail\n", stderr);
         exit(2);
     }
 }
