@@ -197,6 +197,7 @@ class HeadTrainer:
 
     Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
         `best_from`: keep the best state from that epoch on, by dev score (mean over tasks).
+        `patience`: stop after so many steps without a better state; None never stops early.
     """
 
     def __init__(
@@ -209,8 +210,10 @@ class HeadTrainer:
         state_path: Path | None = None,
         epoch: int | None = None,
         best_from: int | None = None,
+        patience: int | None = None,
     ):
         self.encoder, self.joint, self.state_path = encoder, joint, state_path
+        self.patience = math.inf if patience is None else patience
         self.head_tasks = {head_task.task: head_task for head_task in head_tasks}
         self.inputs = dict(zip(self.head_tasks, inputs, strict=True))
         self.config = config = head_tasks[0].config
@@ -294,7 +297,7 @@ class HeadTrainer:
         with few, progress(label, last, "step") as bar:
             bar.update(self.step)
             for end, learnt in self.checks:
-                if end > self.step:
+                if end > self.step and self.step - self.kept_step < self.patience:
                     loss = self._train_to(end, bar.update)
                     self._check(loss, learnt)
                     best = {"dev": f"{self.best_score:.4f}"} if self.best_from else {}

@@ -70,6 +70,8 @@ def toy_vocabulary() -> list[str]:
 
 
 HAS_BFLOAT16 = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+# How far two programs' cosines of the same texts may differ: their batches are rounded differently.
+COSINES = 5e-3 if HAS_BFLOAT16 else 1e-5
 needs_bfloat16 = pytest.mark.skipif(not HAS_BFLOAT16, reason="no bfloat16 in oneDNN here")
 
 

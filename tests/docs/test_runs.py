@@ -21,7 +21,7 @@ from runs.read import RESULTS, ROOT, read
 from runtime.options import parse
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("runs/*.sh") if path.name != "setup.sh")
-RUNS = [*SCRIPTS, "results.sh paper", "performance.sh avx2"]
+RUNS = [*SCRIPTS, "results.sh paper", "performance.sh avx512", "performance.sh avx2"]
 RECORDS = {"coverage.csv"}  # of version 1.1.0; what made them is gone
 PARSERS = {
     "run_multitask.py": parse_options,

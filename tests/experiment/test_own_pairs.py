@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import toy_runs
-from conftest import toy_sentences
+from conftest import COSINES, toy_sentences
 from safetensors.torch import load_file, save_file
 
 import heads
@@ -232,7 +232,7 @@ def test_the_readmes_blocks_run_as_pasted(tmp_path, monkeypatch, capfd):
     best = [answer for answer in answers if len(answer) == 5]
     assert [answer[4] for answer in best] == [names["texts"][row] for row in names["rows"][0]]
     assert best[0][4] == "A boy carries a kite."
-    assert [float(a[3]) for a in best] == pytest.approx(names["scores"][0].tolist(), abs=1e-5)
+    assert [float(a[3]) for a in best] == pytest.approx(names["scores"][0].tolist(), abs=COSINES)
 
 
 def test_a_table_that_moved_is_found_and_one_that_changed_is_refused(own_run, tmp_path):

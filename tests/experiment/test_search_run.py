@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import toy_runs
-from conftest import toy_sentences
+from conftest import COSINES, toy_sentences
 
 from data.beir import read_beir
 from data.search import read_search
@@ -230,7 +230,7 @@ def test_pairs_of_a_search_get_cosines(folder, tmp_path, capsys):
     score = float(capsys.readouterr().out.splitlines()[1].split("\t")[1])
     encoder = SentenceEncoder.from_pretrained(folder / "backbones" / "none", "avg", device="cpu")
     a, b = encoder.encode(CORPUS[:2])
-    assert score == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
+    assert score == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=COSINES)
 
 
 def test_commands_on_a_search_compare_it_or_say_what_to_do(folder, tmp_path, capsys):
