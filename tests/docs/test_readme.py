@@ -13,6 +13,7 @@ import pytest
 from evaluation.options import EvaluationOptions
 from experiment.settings import Settings, parse_options
 from minbert.encode.options import EncodeOptions
+from runs import sizes
 from runs.fill import number
 from runtime.options import build_parser, parse
 
@@ -53,6 +54,23 @@ def test_every_command_parses():
     assert {program for _, program in found} == PARSERS.keys()
     assert found["README.md", "run_multitask.py"] >= 3
     assert found["docs/scale.md", "minbert.encode"] == 4
+
+
+def test_the_evening_is_short():
+    stops = [line for line in PAGES["docs/evening.md"].splitlines() if line.startswith("### ")]
+    files = re.findall(r"`([\w/]+\.py)`", "\n".join(stops))
+    assert len(files) <= 14 and len(set(files)) == len(files)
+    assert sum(sizes.size(name)[0] for name in files) <= 2700
+    assert sizes.size("examples/") == (120, 1)
+
+
+def test_the_architecture_has_the_size_of_every_package():
+    page = sizes.filled(PAGES["docs/architecture.md"])
+    named = set(re.findall(r"^\| `(\w+)/` \|.*\| [\d,]+ \| \d+ \|$", page, re.MULTILINE))
+    tracked = subprocess.run(
+        ["git", "ls-files", "*/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert named == {path.partition("/")[0] for path in tracked} - {"tests"}
 
 
 def test_every_module_that_is_run_exists():
