@@ -3,9 +3,10 @@
     python run_multitask.py --pretrain sup --task sts
     python run_multitask.py --pretrain none unsup sup --task all --seeds 3
 
-One command is a grid of cells: contrastive stage x task x encoder x tuning x seed. `run` below has
-all steps: open everything once; for each seed and stage tune the encoder with SimCSE, freeze it,
-train a head per task on its embeddings, score and write; at the end print the verdict.
+One command is a grid of cells: contrastive stage x task x encoder x tuning x seed; a cell is the
+score of one head on one split. `_run` below has all steps: open everything once; for each seed and
+stage tune the encoder with SimCSE, freeze it, train a head per task on its embeddings, score and
+write; at the end print the verdict.
 From a script: `from run_multitask import Settings, run; cells = run(Settings(task="sts"))`.
 """
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
     from heads.choice import Chosen
+    from heads.train import HeadTask
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
     from runtime.store import Work
@@ -88,6 +90,7 @@ def _run(settings: Settings, say: Say) -> list[Cell]:
         folder.write_json("config.json", run_config(opened))
         for stage in inputs.stages:
             tuned = contrastive_stage(opened, stage, say)
+            tuned.encoder.freeze()  # nothing changes it from here on; fine-tuning trains a copy
             for training in stage.trainings:
                 cells += heads_stage(opened, training, tuned, say)
                 folder.write_results(cells)
@@ -217,46 +220,18 @@ def fitted_cells(
 
     `parts` are those of `parts_to_try`, if they are known already.
     """
-    from evaluation.metrics import score_on
     from experiment.cells import FittedCell, head_task_of, parts_to_try
-    from heads.choice import choose, rates_in_words, time_to_tune
     from heads.temperature import calibrated
     from heads.train import fit_heads
 
     settings, heads = opened.settings, training.heads
     head_tasks = [head_task_of(opened, head, tuned, splits[head.cell.task]) for head in heads]
-    # A frozen encoder does not change from here on. It reads every text once, and the head trains
-    # on its embeddings in seconds. Otherwise a copy of the encoder is trained with the heads.
-    encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
-
-    # Epochs, and the rate of a tuned encoder, are chosen on parts of train.
     named = bool(settings.rates)
-    # Without a given number of epochs, dev decides.
-    epochs = None if settings.select == "dev" or training.joint else head_tasks[0].config.num_epochs
     parts = parts or [parts_to_try(head, splits[head.cell.task], named) for head in heads]
-    chosen: Sequence[Chosen | None] = [None] * len(heads)
-    if heads[0].cell.tune not in ("frozen", "none"):
-        say(time_to_tune(encoder, head_tasks, parts, heads[0].rates))
-    if all(parts):
-        chosen = choose(
-            tuned.encoder,
-            head_tasks,
-            parts,
-            heads[0].rates,
-            score_on=score_on,
-            joint=training.joint,
-            made_of=made_of,
-            cache=opened.cache,
-            resume=settings.resume,
-        )
-        rate = chosen[0].choice.rate
-        if len(heads[0].rates) > 1:
-            say(rates_in_words(chosen[0].choice))
-        epochs = None if settings.select == "dev" else chosen[0].choice.epochs
-        head_tasks = [
-            replace(task, config=replace(task.config, backbone_learning_rate=rate))
-            for task in head_tasks
-        ]
+    head_tasks, chosen, epochs = settled(opened, training, tuned, head_tasks, parts, made_of, say)
+    # A frozen encoder reads every text once, and the head trains on its embeddings in seconds.
+    # Otherwise a copy of the encoder is trained with the heads.
+    encoder = tuned.encoder if training.frozen else tuned.encoder.clone()
     fitted_heads = fit_heads(
         encoder,
         head_tasks,
@@ -278,6 +253,52 @@ def fitted_cells(
             fitted, choice = calibrated(fitted, choice)
         results.append(FittedCell(head.cell, head_task, fitted, encoder, choice))
     return results
+
+
+def settled(
+    opened: Run,
+    training: Training,
+    tuned: Tuned,
+    head_tasks: list[HeadTask],
+    parts: Sequence[Sequence[Parts]],
+    made_of: dict[str, Any],
+    say: Say,
+) -> tuple[list[HeadTask], Sequence[Chosen | None], int | None]:
+    """Return the tasks at the chosen rate, the choices, and the epoch to stop at.
+
+    Epochs, and the rate of a tuned encoder, are chosen on parts of train, if it has any. Heads that
+    are trained together share one choice. No epoch: dev decides (`--select dev`), or a joint
+    training goes to its end.
+    """
+    from evaluation.metrics import score_on
+    from heads.choice import choose, rates_in_words, time_to_tune
+
+    settings, first = opened.settings, training.heads[0]
+    if first.cell.tune not in ("frozen", "none"):
+        say(time_to_tune(tuned.encoder, head_tasks, parts, first.rates))
+    if not all(parts):
+        epochs = head_tasks[0].config.num_epochs
+        undecided = settings.select == "dev" or training.joint
+        return head_tasks, [None] * len(head_tasks), None if undecided else epochs
+    chosen = choose(
+        tuned.encoder,
+        head_tasks,
+        parts,
+        first.rates,
+        score_on=score_on,
+        joint=training.joint,
+        made_of=made_of,
+        cache=opened.cache,
+        resume=settings.resume,
+    )
+    choice = chosen[0].choice
+    if len(first.rates) > 1:
+        say(rates_in_words(choice))
+    at_rate = [
+        replace(task, config=replace(task.config, backbone_learning_rate=choice.rate))
+        for task in head_tasks
+    ]
+    return at_rate, chosen, None if settings.select == "dev" else choice.epochs
 
 
 def main(argv: Sequence[str] | None = None) -> int:

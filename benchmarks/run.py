@@ -21,15 +21,13 @@ from benchmarks.options import WORKS, Options
 from benchmarks.quiet import QUIET, Others
 from evaluation.table import markdown
 from minbert.fast.int8 import check_int8, int8_in_words
-from runtime.device import choose_device, choose_precision, instructions
+from runtime.device import choose_device, choose_precision, has_vnni, instructions
 from runtime.errors import MachineError, UserError
 from runtime.files import check_outputs, write_text
 
 TEXTS = 4000
 PAIRS = 300
 CPUINFO = Path("/proc/cpuinfo")
-# The widest instructions (`runtime.device.instructions`) of each kind of --processor.
-KINDS = {"bfloat16": ("amx_bf16", "avx512_bf16"), "avx512": ("avx512_f",), "avx2": ("avx2",)}
 PACKAGES = (
     "torch",
     "transformers",
@@ -49,7 +47,7 @@ def run(options: Options) -> None:
     Raises:
         UserError: a peer or the data is missing; a processor of another kind than requested.
     """
-    if options.processor != "any" and (kind := instructions()) not in KINDS[options.processor]:
+    if options.processor not in ("any", kind := kind_of_processor()):
         raise MachineError(f"--processor {options.processor}: this one is of the kind {kind}")
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -83,6 +81,14 @@ def run(options: Options) -> None:
     where = f": {options.json}" if options.json else ""
     print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
     print(quietness(figures))
+
+
+def kind_of_processor() -> str:
+    """Return the kind that `--processor` names: bfloat16, avx512 or avx2; or vnni or other."""
+    widest = instructions()
+    if widest in ("amx_bf16", "avx512_bf16"):
+        return "bfloat16"
+    return "vnni" if has_vnni() else {"avx512_f": "avx512"}.get(widest, widest)
 
 
 def describe(device: torch.device) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""SimCSE, the freeze and a head in 120 lines: python -m examples.simcse_in_120_lines
+"""SimCSE, the freeze and a head: python -m examples.simcse_in_120_lines
 
-`simcse/train.py` and `heads/train.py` do the same, and more: they keep the best state, stop and
-resume, take batches larger than memory, and share them among processes. With the same settings
-their numbers are those of this file (`tests/test_examples.py`).
+`simcse/train.py` and `heads/train.py` do the same, with more settings: they keep the best state,
+stop and resume, take batches larger than memory, and share them among processes. With the settings
+used here their numbers are those of this file (`tests/test_examples.py`).
 Legend: B examples, H hidden_size, F features.
 """
 
@@ -31,7 +31,7 @@ from simcse.loss import info_nce
 from simcse.objectives import attach_projection
 from simcse.views import ContrastiveData, supervised
 
-TRIPLETS, PAIRS = 2560, 1000  # that are read of the included data
+TRIPLETS, PAIRS = 2560, 1000  # how many of the included data are read
 
 
 def tune(encoder: SentenceEncoder, data: ContrastiveData, config: SimCSEConfig) -> list[float]:
@@ -39,7 +39,8 @@ def tune(encoder: SentenceEncoder, data: ContrastiveData, config: SimCSEConfig) 
     set_seed(config.seed)
     attach_projection(encoder, config)  # sets the pooling; over [CLS] it adds SimCSE's MLP
     optimizer = adamw([(encoder.model, config.learning_rate)], config.weight_decay, UNDECAYED)
-    num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
+    all_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
+    num_steps = min(all_steps, config.max_steps or all_steps)
     schedule = linear_schedule(optimizer, num_steps, config.warmup_ratio)
     losses = []
     encoder.model.train()  # with dropout
@@ -51,7 +52,7 @@ def tune(encoder: SentenceEncoder, data: ContrastiveData, config: SimCSEConfig) 
         embeddings = encoder.embed(data.sequences.pack(rows[order]))  # (3B, H)
         views = embeddings[torch.from_numpy(np.argsort(order))].split(len(examples))  # (B, H) each
         # Candidates with the text of the anchor or its positive are no negatives.
-        texts = torch.from_numpy(data.texts(examples))  # (3, B)
+        texts = torch.from_numpy(data.texts(examples)).to(embeddings.device)  # (3, B)
         loss = info_nce(views[0], views[1], views[2], config.temperature, texts=texts)
         loss.backward()
         take_step(encoder.model, optimizer, schedule, config.max_grad_norm)
@@ -60,8 +61,7 @@ def tune(encoder: SentenceEncoder, data: ContrastiveData, config: SimCSEConfig) 
 
 
 def features_of(encoder: SentenceEncoder, pairs: Sequence[SentencePair]) -> Tensor:
-    """Return the head's features of pairs, (N, F): [u; v; |u-v|; u*v] of their embeddings."""
-    # A frozen encoder reads every text once.
+    """Return features of pairs, (N, F): [u; v; |u-v|; u*v] of texts that are read once each."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair.texts))
     rows = {text: row for row, text in enumerate(texts)}
     embeddings = torch.from_numpy(encoder.encode(texts))
@@ -73,11 +73,11 @@ def fit_head(features: Tensor, labels: Tensor, config: HeadConfig, hidden_size: 
     """Return a similarity head that has learnt labels (N,) from features (N, F)."""
     set_seed(config.seed)
     head = build_head(TASKS["sts"], "bi", hidden_size, config.features, config.dropout)
-    set_seed(config.seed)
+    set_seed(config.seed)  # the dropout does not depend on the size of the head
     optimizer = adamw([(head, config.learning_rate)], config.weight_decay)
     num_steps = steps_per_epoch(len(labels), config.batch_size) * config.num_epochs
     schedule = linear_schedule(optimizer, num_steps, config.warmup_ratio)
-    head.train()
+    head.train()  # with dropout
     for step in range(num_steps):
         rows = batch_rows(step, len(labels), config.batch_size, config.seed)
         head.loss(head(features[rows]), labels[rows]).backward()

@@ -38,7 +38,7 @@ from evaluation.scoring import (
 )
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
-from heads.choice import Chosen
+from heads.choice import PATIENCE, PATIENT_EPOCHS, Chosen
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
@@ -83,6 +83,8 @@ def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
         "joint": asdict(training.joint) if training.joint else None,
         "data": {name: opened.digests[name] for name in (*(c.task for c in cells), *tuned_on)},
         "processes": world_size(),
+        # Trials end by it; it changes which epoch a frozen head is trained to.
+        **({"patience": (PATIENCE, PATIENT_EPOCHS)} if training.frozen else {}),
     } | _finder(opened, training)
 
 

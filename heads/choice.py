@@ -4,10 +4,11 @@ Scores are unbiased only if nothing was chosen on the rows that they are measure
 train is held out that shares no text with the rest, or with dev and test. A trial trains on the
 rest and is scored on the held-out part after every epoch. With few labels, a frozen encoder has
 several trials with different held-out parts, and their mean score is used. The epoch with the best
-score is chosen, and the best of several encoder rates. A trial with a frozen encoder stops once
-PATIENCE steps have brought nothing better. Then the head is trained again on all of
-train, with the same schedule, up to that epoch. All readers, frozen or tuned, follow this rule. The
-predictions on the held-out parts are also used to choose the threshold of a paraphrase head.
+score is chosen, and the best of several encoder rates. A single trial with a frozen encoder ends
+after PATIENCE steps, and PATIENT_EPOCHS epochs, without a better score. Then the head is trained
+again on all of train, with the same schedule, up to the chosen epoch. All readers, frozen or tuned,
+follow this rule. The predictions on the held-out parts are also used to choose the threshold of a
+paraphrase head.
 """
 
 import json
@@ -26,17 +27,17 @@ from data.selection import Parts
 from heads.config import JointConfig
 from heads.inputs import FrozenInputs, HeadInputs, LiveInputs
 from heads.joint import checks, first_end
-from heads.train import HeadTask, HeadTrainer, Score, by_name, phases_of, soft_of
+from heads.train import Ending, HeadTask, HeadTrainer, Score, by_name, phases_of, soft_of
 from minbert.encoder import SentenceEncoder
 from runtime.errors import KeptError
 from runtime.files import read_object, write_text
 from runtime.options import shown_value
 from runtime.processes import is_main
 from runtime.store import Work, kept
+from runtime.training import steps_per_epoch
 
 SCORES = "scores.json"
-# Steps: the epochs that 48 trials on CS224N choose stay the same, with 30% fewer (docs/log.md).
-PATIENCE = 400
+PATIENCE, PATIENT_EPOCHS = 400, 3  # see docs/log.md
 SAMPLE, BACKWARD = 64, 3.5  # examples that are timed, and how much longer a step of training is
 SOFT = "{}-soft.npy"  # by task
 
@@ -142,9 +143,13 @@ def choose(
         ]
 
         def make(work: Work) -> None:
-            _train_trial(encoder, at_rate, joint, first, work, resume)
+            ending = Ending(best_from=first)
+            if config.tune == "frozen" and len(trials) == 1:
+                epoch = steps_per_epoch(len(at_rate[0].splits.train), config.batch_size)
+                ending = replace(ending, patience=max(PATIENCE, PATIENT_EPOCHS * epoch))
+            _train_trial(encoder, at_rate, joint, ending, work, resume)
 
-        what = made_of | {"rate": rate, "trial": number, "patience": PATIENCE}
+        what = made_of | {"rate": rate, "trial": number}
         return kept("trial", what, make, cache, name=f"trial-{rate}-{number}", together=True)
 
     rates = rates or (config.backbone_learning_rate,)
@@ -222,11 +227,14 @@ def _train_trial(
     encoder: SentenceEncoder,
     trials: Sequence[HeadTask],
     joint: JointConfig | None,
-    first: int,
+    ending: Ending,
     work: Work,
     resume: bool,
 ) -> None:
-    """Train a trial; write its scores after every epoch and its predictions at the best epoch."""
+    """Train a trial; write its scores after every epoch and its predictions at the best epoch.
+
+    Scores of epochs after an early end are None, as undefined ones are.
+    """
     started = time.perf_counter()
     config = trials[0].config
     live = config.tune != "frozen"
@@ -239,22 +247,14 @@ def _train_trial(
         }
         for trial in trials
     ]
-    trainer = HeadTrainer(
-        candidate,
-        trials,
-        inputs,
-        joint=joint,
-        state_path=work.state if live else None,
-        best_from=first,
-        patience=None if live else PATIENCE,
-    )
+    state_path = work.state if live else None
+    trainer = HeadTrainer(candidate, trials, inputs, ending, joint=joint, state_path=state_path)
     trainer.started = started
     rate = f"trial, rate {shown_value(config.backbone_learning_rate)}" if live else "trial"
     trainer.run(resume, rate)
     if is_main():
-        skipped = [None] * len(trainer.checks)  # epochs after an early stop
         scores = {
-            task: [*(r["dev_score"] for r in history), *skipped[len(history) :]]
+            task: [r["dev_score"] for r in history] + [None] * (len(trainer.checks) - len(history))
             for task, history in trainer.history.items()
         }
         for task, head in trainer.heads.items():

@@ -4,9 +4,10 @@ Legend: B examples, H numbers per vector of an item, n items of a batch, u and v
 the two sentences. H is the encoder's hidden_size, unless embeddings have another size.
 An *item* is what the encoder reads at once: one text, or both texts of a pair.
 
-`concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
-cannot represent how u and v interact, which is why the report's single linear layer stopped at a
-Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Conneau et al. 2017).
+`concat` is the choice of the report (docs/answer.md), `interaction` is ours. A linear map of [u; v]
+is f(u) + g(v): it cannot represent how u and v interact, which is why the report's single linear
+layer stopped at a Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Conneau
+et al. 2017).
 `cls` is the input of BERT's classifier, only [CLS]; two embeddings interact as above.
 """
 
@@ -57,7 +58,7 @@ class BiFeatures:
         return encoder.embed(batch)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return u or [u; v] as they are, or [u; v; |u-v|; u*v] of u and v at unit size.
+        """Return u or [u; v] as they are, or [u; v; |u-v|; u*v] of u and v at root mean square 1.
 
         Args:
             embeddings: u, or u and v, (B, H) each.
@@ -68,7 +69,7 @@ class BiFeatures:
         # (B, H) of one text, (B, 2H) of two.
         if self.form == "concat" or (self.form == "cls" and len(embeddings) == 1):
             return torch.cat(tuple(embeddings), dim=-1)
-        # This brings the four blocks to one size, so the head need not learn their scales.
+        # This brings the four blocks to similar sizes, so the head need not learn their scales.
         scaled = [unit_rms(part) for part in embeddings]
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
@@ -120,7 +121,8 @@ class CrossFeatures:
         return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return [CLS], (B, H), or for `interaction` [CLS; a; b; |a-b|; a*b] at unit size.
+        """Return [CLS], (B, H), or for `interaction` [CLS; a; b; |a-b|; a*b], where CLS, a and b
+        have root mean square 1.
 
         [CLS] is the report's choice. The other form reads all token states, since the encoder was
         never tuned to represent a pair by its [CLS].
@@ -199,7 +201,7 @@ class LateFeatures:
         return hidden_size * (4 if self.form == "concat" else 6)
 
 
-# By reader, how an example becomes a head's input: the only difference between readers.
+# By reader, how an example becomes a head's input. Readers differ in this, and in a head's depth.
 Features = BiFeatures | LateFeatures | CrossFeatures
 FEATURES: dict[str, type[Features]] = {
     "bi": BiFeatures,

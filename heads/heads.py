@@ -1,9 +1,10 @@
 """The heads: an MLP from features to logits, and for each kind of label its loss and prediction.
 
 Legend: B examples, F features, C classes or logits of an example.
-The depths are the report's: one hidden layer for classes, two for yes or no, three for scores, and
-one for any of them on a jointly encoded pair `[CLS] a [SEP] b [SEP]`. With `--features cls` a head
-has the form of BERT's pooler and classifier, which other libraries read; see heads.published.
+The depths are those of the report (docs/answer.md): one hidden layer for classes, two for yes or
+no, three for scores, and one for any of them on a jointly encoded pair `[CLS] a [SEP] b [SEP]`.
+With `--features cls` a head has the form of BERT's pooler and classifier, which other libraries
+read; see heads.published.
 """
 
 from abc import ABC, abstractmethod
@@ -158,7 +159,7 @@ class STSClassifierHead(ScaledSTSHead):
         nn.init.constant_(out.bias, (self.lowest + self.largest) / 2)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean squared error of scores; of a sigmoid's, the other heads' loss."""
+        """Return the mean squared error of scores; with a sigmoid, STSHead's loss."""
         if self.score_activation == "Sigmoid":
             return super().loss(logits, labels)
         return F.mse_loss(self.predict(logits), labels)

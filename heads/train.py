@@ -89,6 +89,15 @@ class HeadTask:
 
 
 @dataclass(frozen=True)
+class Ending:
+    """Where a training ends and which state it keeps: the last, or the best on dev."""
+
+    epoch: int | None = None  # the last one; None: all
+    best_from: int | None = None  # the best state from this epoch on; None: the last state
+    patience: float = math.inf  # steps without a better state, after which it ends
+
+
+@dataclass(frozen=True)
 class FittedHead:
     """Predictions of every split except train, the history of training, and its time."""
 
@@ -144,9 +153,11 @@ def fit_heads(
         )
         for head_task in head_tasks
     ]
-    trainer = HeadTrainer(
-        encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
-    )
+    ending = Ending(epoch)
+    if epoch is None and joint is None:
+        ends = [end for end, _ in checks(phases_of(head_tasks, joint))]
+        ending = Ending(best_from=first_end(ends, head_tasks[0].config.least_steps))
+    trainer = HeadTrainer(encoder, head_tasks, inputs, ending, joint=joint, state_path=state_path)
     trainer.started = started
     trainer.run(resume, "joint" if joint else "head")
     applied: Any = None
@@ -195,9 +206,8 @@ def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list
 class HeadTrainer:
     """Trains the head of one task, or several heads jointly, with or without a live encoder.
 
-    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
-        `best_from`: keep the best state from that epoch on, by dev score (mean over tasks).
-        `patience`: stop after so many steps without a better state; None never stops early.
+    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict. The
+        best state is that of the best dev score, the mean over tasks.
     """
 
     def __init__(
@@ -205,15 +215,13 @@ class HeadTrainer:
         encoder: SentenceEncoder,
         head_tasks: Sequence[HeadTask],
         inputs: Sequence[dict[str, HeadInputs]],
+        ending: Ending,
         *,
         joint: JointConfig | None = None,
         state_path: Path | None = None,
-        epoch: int | None = None,
-        best_from: int | None = None,
-        patience: int | None = None,
     ):
         self.encoder, self.joint, self.state_path = encoder, joint, state_path
-        self.patience = math.inf if patience is None else patience
+        self.ending = ending
         self.head_tasks = {head_task.task: head_task for head_task in head_tasks}
         self.inputs = dict(zip(self.head_tasks, inputs, strict=True))
         self.config = config = head_tasks[0].config
@@ -244,7 +252,7 @@ class HeadTrainer:
 
         plan = phases_of(head_tasks, joint)
         self.batches = numbered(plan)
-        self.checks = checks(plan)[:epoch]
+        self.checks = checks(plan)[: ending.epoch]
         lengths = [len(phase.steps) for phase in plan]
         self.starts = {0, *accumulate(lengths)}
         # Rates rise and fall once per phase, even if training stops at a chosen epoch.
@@ -255,9 +263,6 @@ class HeadTrainer:
         self.step = self.saved_step = 0
         self.started = time.perf_counter()
         self.history: dict[str, list[dict[str, Any]]] = {task: [] for task in self.heads}
-        if best_from is None and joint is None and epoch is None:
-            best_from = first_end([end for end, _ in self.checks], config.least_steps)
-        self.best_from = best_from
         self.best_score = -math.inf
         self.kept_step = 0  # step whose state is kept at the end
         self.best_state: dict[str, Tensor] = {}
@@ -293,15 +298,17 @@ class HeadTrainer:
             self.saved_step = self.step
         weights = sum(p.numel() for head in self.heads.values() for p in head.parameters())
         few = one_thread(not self.live and weights < SHARED_WEIGHTS)
-        last = self.checks[-1][0] if self.checks else 0
+        last, ending = self.checks[-1][0] if self.checks else 0, self.ending
         with few, progress(label, last, "step") as bar:
             bar.update(self.step)
             for end, learnt in self.checks:
-                if end > self.step and self.step - self.kept_step < self.patience:
+                waited = self.step - self.kept_step if self.best_state else 0
+                if end > self.step and waited < ending.patience:
                     loss = self._train_to(end, bar.update)
                     self._check(loss, learnt)
-                    best = {"dev": f"{self.best_score:.4f}"} if self.best_from else {}
+                    best = {"dev": f"{self.best_score:.4f}"} if ending.best_from else {}
                     bar.set_postfix(loss=f"{loss:.3f}", **best)
+            bar.total = self.step  # fewer than planned if nothing better came
         if self.best_state:
             self.trained.load_state_dict(self.best_state)
         self.trained.eval()
@@ -385,7 +392,7 @@ class HeadTrainer:
         # Earlier tasks are scored too, so the curves show forgetting. If dev decides nothing, an
         # encoder that is tuned for one task is scored only at the end.
         last = self.step == self.checks[-1][0]
-        wanted = self.best_from or self.joint or not self.live or last
+        wanted = self.ending.best_from or self.joint or not self.live or last
         scores = []
         logits: dict[str, np.ndarray] = {}
         for task, head_task in self.head_tasks.items():
@@ -397,9 +404,9 @@ class HeadTrainer:
             scores.append(score)
             epoch = len(self.history[task]) + 1
             self.history[task].append({"epoch": epoch, "loss": loss, "dev_score": score})
-        if self.best_from is None:
+        if self.ending.best_from is None:
             self.kept_step = self.step
-        elif epoch >= self.best_from:
+        elif epoch >= self.ending.best_from:
             # An undefined score, such as the correlation of a constant, is worse than any other.
             known = [score for score in scores if score is not None]
             comparable = mean(known) if len(known) == len(scores) else -math.inf
@@ -409,7 +416,7 @@ class HeadTrainer:
         if self.kept_step == self.step:
             self.dev_logits = logits
         # Trials do not need these predictions.
-        if self.joint and self.best_from is None and learnt is not None and is_main():
+        if self.joint and self.ending.best_from is None and learnt is not None and is_main():
             self.before[learnt] = {
                 split: torch.from_numpy(predicted(self.heads[learnt], rows))
                 for split, rows in self.logits_of_unseen(learnt).items()

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
-from minbert.fast.int8 import OUTLIERS, Int8, check_int8, int8_in_words
+from minbert.fast.int8 import METHOD, Int8, check_int8, int8_in_words
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
@@ -499,7 +499,7 @@ class SentenceEncoder:
             "pooling": self.pooling,
             "max length": int(self.max_length),
             "dtype": str(self.dtype),
-            "int8": self.int8 is not None and (self.int8.largest_byte, OUTLIERS),
+            "int8": self.int8 is not None and (self.int8.largest_byte, METHOD),
             "device": self.device.type,
         }
         # Most encoders have neither.

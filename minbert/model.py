@@ -43,7 +43,7 @@ class BertEmbeddings(nn.Module):
         self.word_embeddings = nn.Embedding(
             config.vocab_size, size, padding_idx=config.pad_token_id
         )
-        # RoBERTa's padding has a position too, of its own id; those before and of it stay unused.
+        # In RoBERTa row pad_token_id belongs to padding; it and the rows before it are unused.
         self.position_embeddings = nn.Embedding(
             config.max_position_embeddings,
             size,

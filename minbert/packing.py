@@ -184,7 +184,7 @@ def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.nda
     """Yield row numbers, longest first, in batches of at most `batch_tokens` tokens.
 
     Sorting puts equal lengths side by side, where attention handles them in one product. Longest
-    first makes a shortage of memory show at once. A longer sequence is a separate batch.
+    first makes a shortage of memory show at once. A longer sequence gets a batch of its own.
     """
     # Stable: equal lengths keep their order, so that runs are reproducible.
     order = np.argsort(-lengths, kind="stable")

@@ -70,7 +70,7 @@ def pool_states(states: Sequence[Tensor], batch: PackedBatch, pooling: str) -> T
     # [CLS] is the first token of its sequence.
     if pooling == "cls_before_pooler":
         return states[-1][batch.cu_seqlens[:-1]].float()
-    # states[0] are the word embeddings, so states[1] is the output of the first layer.
+    # states[0] is the output of the embedding layer, states[1] the output of the first layer.
     if pooling == "avg":
         return mean_of_tokens(states[-1], batch)
     if pooling == "avg_top2":

@@ -12,7 +12,7 @@ ROW = re.compile(r"^(\| `([\w./]+)` \|.*\|) *[\d,]+ \| *\d+ \|$", re.MULTILINE)
 def size(package: str) -> tuple[int, int]:
     """Return the lines and files of Python in a folder, or of one file."""
     path = ROOT / package
-    files = [path] if path.is_file() else list(path.rglob("*.py"))
+    files = list(path.rglob("*.py")) if path.is_dir() else [path]
     return sum(len(file.read_text("utf-8").splitlines()) for file in files), len(files)
 
 

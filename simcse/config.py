@@ -1,6 +1,6 @@
 """Settings of the contrastive stage, and the published recipes. Loads no torch.
 
-*The paper* is Gao et al. 2021; *the report* had less memory and smaller batches (README).
+*The paper* is Gao et al. 2021; *the report* had less memory and smaller batches (docs/answer.md).
 """
 
 from dataclasses import dataclass, replace

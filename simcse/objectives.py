@@ -131,7 +131,7 @@ class Siamese(nn.Module):
 
         Args:
             views: the result of `embed` for each of the V views, (B, H) each.
-            labels: (B,) int64, None for data without.
+            labels: (B,) int64, or a teacher's embeddings (B, D); None for data without.
             texts: (V, B) int64, equal for equal texts, which are then no negatives; None to let
                 them be.
         """

@@ -151,7 +151,7 @@ class SimCSETrainer:
         """Train on one batch; return its numbers without waiting for them."""
         # Training mode: dropout is on, and so the two views of a sentence differ.
         self.trained.train()
-        # A step frees more memory than the encoding of a dev check, which sets a limit.
+        # Keep all freed memory for the next step; a dev check has set a lower limit.
         keep_memory(-1)
         # Every epoch has its own seeded order.
         config = self.config
@@ -180,12 +180,7 @@ class SimCSETrainer:
         rows = self.rows[local].T.ravel()
         num_first = len(local) if self.form.two_encoders else 0
         chunks, order = cut(self.data.sequences, rows, num_first, self.config.chunk_tokens)
-        classes = None  # (B,), those of all processes
-        if self.data.labels is not None:
-            classes = torch.from_numpy(self.data.labels[examples]).to(self.encoder.device)
-        texts = None  # (V, B), those of all processes
-        if self.form.in_batch and not self.config.keep_duplicates:
-            texts = torch.from_numpy(self.data.texts(examples)).to(self.encoder.device)
+        labels, texts = self._labels_and_texts(examples)
 
         def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
             # Encoded longest first; put back into the order of `rows`, one block per view.
@@ -196,24 +191,41 @@ class SimCSETrainer:
                 views = views.expand(2, -1, -1)
             # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
-            return self.form.measure(joint, classes, texts)
+            return self.form.measure(joint, labels, texts)  # in SimCSE: simcse.loss.info_nce
 
         def embed(chunk: Chunk) -> Tensor:
             return self.form.embed(chunk.batch, chunk.first)  # (n, H)
 
         # In one piece, or piece by piece with the same gradients (gradient caching).
         loss, accuracy = backward(embed, chunks, objective, not self.config.chunk_tokens)
-        # Every process has the gradient of the whole loss for the modules that compare embeddings;
-        # the sum over processes must equal one of these gradients.
-        for parameter in self.form.head.parameters() if self.form.head else ():
-            if parameter.grad is not None:
-                parameter.grad /= world_size()
+        self._average_head()
         # The auxiliary objective adds its gradients to those of the contrastive one.
         model = self.trained["encoder"]
         if isinstance(model, BertForMaskedLM):
             loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
         sum_gradients(self.trained.parameters())
         return loss, accuracy
+
+    def _labels_and_texts(self, examples: np.ndarray) -> tuple[Tensor | None, Tensor | None]:
+        """Return what the loss reads besides embeddings, for the examples of all processes.
+
+        Labels (B,), or a teacher's embeddings (B, D); numbers of texts (V, B). None: not needed.
+        """
+        labels = texts = None
+        if self.data.labels is not None:
+            labels = torch.from_numpy(self.data.labels[examples]).to(self.encoder.device)
+        if self.form.in_batch and not self.config.keep_duplicates:
+            texts = torch.from_numpy(self.data.texts(examples)).to(self.encoder.device)
+        return labels, texts
+
+    def _average_head(self) -> None:
+        """Divide the gradients of the modules that compare embeddings by the number of processes.
+
+        Each process has the gradient of the whole loss for them; their sum must equal one of these.
+        """
+        for parameter in self.form.head.parameters() if self.form.head else ():
+            if parameter.grad is not None:
+                parameter.grad /= world_size()
 
     def _check(self, window: History, seconds: float, bar: Any) -> None:
         """Score on dev, keep the best state, record, and save so that a killed run can resume."""

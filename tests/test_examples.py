@@ -1,4 +1,4 @@
-"""The file that shows one run in 120 lines does what the trainers do, to the last digit."""
+"""The file that shows one run in 120 lines does what the trainers do: SimCSE to the last digit."""
 
 from dataclasses import replace
 
@@ -28,12 +28,12 @@ def test_an_encoder_is_tuned_as_by_the_trainer(pooling, tiny_checkpoint):
     texts = toy_sentences(90)
     # A repeated text: as a candidate of its own anchor it is left out.
     triplets = [Triplet(texts[k], texts[k // 2], texts[k + 60]) for k in range(30)]
-    config = replace(SUP_QUICK, batch_size=8, pooling=pooling, max_steps=6, eval_steps=1)
+    config = replace(SUP_QUICK, batch_size=8, pooling=pooling, max_steps=3, eval_steps=1)
     plain, trained = (encoder_of(tiny_checkpoint) for _ in range(2))
     data = supervised(triplets, plain.tokenizer, config.max_length)
     losses = example.tune(plain, data, config)
     history = SimCSETrainer(trained, data, config).run()
-    assert losses == [record["loss"] for record in history] and len(losses) == 4
+    assert losses == [record["loss"] for record in history] and len(losses) == 3
     wanted = trained.model.state_dict()
     for name, value in plain.model.state_dict().items():
         assert torch.equal(value, wanted[name]), name

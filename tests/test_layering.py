@@ -63,7 +63,7 @@ def allowed(inside: Path) -> set[str]:
 
 def wrong(names: set[str], inside: Path) -> set[str]:
     """Return the packages of the project that a file imports and must not."""
-    own = {*FLOW, "benchmarks", "run_multitask", "runs", "tests"}
+    own = {*FLOW, "benchmarks", "run_multitask", "runs", "examples", "tests"}
     return {name.split(".")[0] for name in names} & own - allowed(inside)
 
 

@@ -1,12 +1,12 @@
 """Products in int8 for encoding on a CPU: a quarter of float32's bytes, half of bfloat16's.
 
 Weights have a scale per row, and eight bits where the processor has VNNI or AMX, else seven. States
-have one scale and zero point per product, which are fixed: a text's embedding does not depend on
-its neighbours. They come from the states of random pieces of the vocabulary, which exist for every
-language and need no data. Columns of states differ in size by far more than those of weights; part
-of the difference is moved into the weights first (Xiao et al. 2023, "SmoothQuant"). Behind a GELU
-this is not possible. There, a few columns are ten times as large as the others, and are multiplied
-in floating point (Dettmers et al. 2022, "LLM.int8()").
+have one scale and zero point per product, which are fixed: a text's embedding depends on its
+neighbours only by rounding. They come from the states of random pieces of the vocabulary, which
+exist for every language and need no data. Columns of states differ in size by far more than those
+of weights; part of the difference is moved into the weights first (Xiao et al. 2023,
+"SmoothQuant"). Behind a GELU this is not possible. There, a few columns are ten times as large as
+the others, and are multiplied in floating point (Dettmers et al. 2022, "LLM.int8()").
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,6 +35,7 @@ from minbert.tokenizer import BertTokenizer
 from runtime.device import byte_instructions, has_vnni
 from runtime.errors import MachineError
 
+METHOD = 2  # of quantising: raised if embeddings change
 SEQUENCES, LENGTH = 128, 16  # of the random pieces that ranges are taken from
 SMOOTHING = 0.6  # SmoothQuant's alpha: 0 leaves the columns as they are in the weights, 1 in states
 OUTLIERS = 8  # columns behind a GELU that are multiplied in floating point
@@ -87,11 +88,11 @@ class Int8Weights(Product):
         # (out_features, in_features): of queries, keys and values (3H, H).
         weight = torch.cat([layer.weight.detach().float() for layer in layers])
         columns = torch.ones(weight.shape[1])
-        # c_j = max|W_j|^(1 - a) / max|X_j|^a, the inverse of SmoothQuant's equation 4: (X_j c_j)
-        # times (W_j / c_j) is the same product, and both factors then have columns of similar size.
         # The products with the outliers: rows and biases before the GELU, rows behind it.
         self.beside: tuple[Tensor, ...] = ()
         if reads is None:
+            # c_j = max|W_j|^(1 - a) / max|X_j|^a, the inverse of SmoothQuant's equation 4: X_j c_j
+            # times W_j / c_j is the same product, and both then have columns of similar size.
             largest_states, largest = (x.abs().amax(0).clamp_min(LEAST) for x in (states, weight))
             columns = largest ** (1 - SMOOTHING) / largest_states**SMOOTHING
         else:

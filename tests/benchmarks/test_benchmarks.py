@@ -340,11 +340,28 @@ def test_a_processor_of_another_kind_is_refused_in_one_line(capsys, monkeypatch)
 
 def test_a_processor_is_named_as_the_system_names_it(tmp_path, monkeypatch):
     info = tmp_path / "cpuinfo"
-    # AVX-512 without VNNI or bfloat16 exists; that alone does not mean that something is hidden.
+    # That PyTorch reports less than the system does not say that something is hidden.
     info.write_text("model name\t: Some Xeon\nflags\t\t: avx2 avx512f\n\nmodel name\t: Other\n")
     monkeypatch.setattr(run, "CPUINFO", info)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True}, raising=False)
     assert run.processor(torch.device("cpu")) == "Some Xeon"
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind"),
+    [
+        ("avx2 avx512_f avx512_vnni avx512_bf16", "bfloat16"),
+        ("avx2 avx512_f avx512_vnni", "vnni"),
+        ("avx2 avx_vnni", "vnni"),  # laptops
+        ("avx2 avx512_f", "avx512"),
+        ("avx2", "avx2"),
+        ("", "other"),
+    ],
+)
+def test_a_processor_has_one_kind(flags, kind, monkeypatch):
+    capabilities = dict.fromkeys(flags.split(), True)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    assert run.kind_of_processor() == kind
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_evening_is_short():
     assert sizes.size("examples/") == (120, 1)
 
 
-def test_the_architecture_has_the_size_of_every_package():
+def test_every_package_has_a_size_in_the_architecture():
     page = sizes.filled(PAGES["docs/architecture.md"])
     named = set(re.findall(r"^\| `(\w+)/` \|.*\| [\d,]+ \| \d+ \|$", page, re.MULTILINE))
     tracked = subprocess.run(

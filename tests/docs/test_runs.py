@@ -124,7 +124,7 @@ def test_rows_of_a_papers_table_have_one_recipe(scale, run):
 
 def test_every_result_file_is_made_by_one_script_or_is_a_record(run, tmp_path):
     made = []
-    for script in [*SCRIPTS, "performance.sh avx2"]:
+    for script in [*SCRIPTS, "performance.sh avx512", "performance.sh avx2"]:
         _, calls = run(script)
         made += [words[2] for words, _ in calls if words[1] in ("runs.collect", "runs.papers")]
     files = {path.stem for path in RESULTS.iterdir() if path.name not in RECORDS}

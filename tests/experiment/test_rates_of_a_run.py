@@ -33,10 +33,10 @@ def trainings(monkeypatch):
     made: list[tuple[float, int, int]] = []
     init = HeadTrainer.__init__
 
-    def noted(trainer, encoder, head_tasks, inputs, **more):
+    def noted(trainer, encoder, head_tasks, inputs, *rest, **more):
         config = head_tasks[0].config
         made.append((config.backbone_learning_rate, len(inputs[0]["train"]), config.num_epochs))
-        init(trainer, encoder, head_tasks, inputs, **more)
+        init(trainer, encoder, head_tasks, inputs, *rest, **more)
 
     monkeypatch.setattr(HeadTrainer, "__init__", noted)
     return made

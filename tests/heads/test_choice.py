@@ -158,32 +158,42 @@ def test_undefined_scores_never_win_and_too_few_steps_are_no_candidate():
     assert first_end([4, 8, 12], 0) == 1
 
 
-@pytest.mark.parametrize("tune", ["frozen", "full"])
-def test_a_frozen_trial_stops_when_nothing_better_comes(tune, tiny_checkpoint, tmp_path):
-    train, scores = similarities(40, 1), iter([0.1, 0.5, 0.4, 0.3, 0.9, 0.2])
-    parts = [(np.arange(28), np.arange(28, 40))]
-    config = HeadConfig(tune=tune, num_epochs=6, batch_size=7)  # 4 steps per epoch
+@pytest.mark.parametrize(
+    ("tune", "least_steps", "trials", "scores", "read", "best"),
+    [
+        # Epochs 3 and 4 are eight steps without anything better.
+        ("frozen", 0, 1, [0.1, 0.5, 0.4, 0.3, 0.9, 0.2], 4, 2),
+        # Epochs 1 and 2 are no candidates, and nothing waits for them.
+        ("frozen", 16, 1, [0.1, 0.5, 0.4, 0.3, 0.2, 0.9], 5, 3),
+        # The mean of several trials needs all epochs of each.
+        ("frozen", 0, 2, [0.1, 0.5, 0.4, 0.3, 0.9, 0.2], 6, 5),
+        ("full", 0, 1, [0.1, 0.5, 0.4, 0.3, 0.9, 0.2], 6, 5),
+    ],
+)
+def test_a_frozen_trial_stops_when_nothing_better_comes(
+    tune, least_steps, trials, scores, read, best, tiny_checkpoint, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("heads.choice.PATIENCE", 8)
+    monkeypatch.setattr("heads.choice.PATIENT_EPOCHS", 2)
+    train = similarities(40, 1)
+    parts = [(np.arange(28), np.arange(28, 40)), (np.arange(12, 40), np.arange(12))][:trials]
+    # Four steps per epoch of a trial, six of the training.
+    config = HeadConfig(tune=tune, num_epochs=6, batch_size=7, least_steps=least_steps)
     encoder, splits = encoder_of(tiny_checkpoint), Splits(train, train, [])
     head_task = HeadTask("sts", "bi", config, splits, zero)
     if tune == "frozen":
         inputs = inputs_of(encoder, by_name(splits), head_task.features, tune, tmp_path)
         head_task = replace(head_task, inputs=inputs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heads.choice.PATIENCE", 8)
-        (chosen,) = choose(
-            encoder,
-            [head_task],
-            [parts],
-            score_on=lambda examples, task: lambda predictions: next(scores),
-            made_of={},
-            cache=tmp_path / "trials",
-        )
+
+    def scores_in_turn(examples, task):
+        turn = iter(scores)
+        return lambda predictions: next(turn)
+
+    given = {"score_on": scores_in_turn, "made_of": {}, "cache": tmp_path / "trials"}
+    (chosen,) = choose(encoder, [head_task], [parts], **given)
     (tried,) = chosen.choice.tried
-    if tune == "frozen":  # epochs 3 and 4 are 8 steps without anything better
-        assert tried.curve == [0.1, 0.5, 0.4, 0.3, None, None] and tried.epochs == 2
-    else:
-        assert tried.curve == [0.1, 0.5, 0.4, 0.3, 0.9, 0.2] and tried.epochs == 5
-    assert len(chosen.soft) == 12
+    assert tried.curve == [*scores[:read], *[None] * (6 - read)]
+    assert tried.epochs == best and len(chosen.soft) == 12 * trials
 
 
 def test_a_trial_without_any_score_does_not_decide(tiny_checkpoint, tmp_path):
