@@ -36,9 +36,9 @@ def cells(data, tiny_checkpoint, tmp_path_factory):
     """The cells of a run by task and encoder, the run's folder, and how many rows heads had."""
     trained, original = [], training.HeadTrainer.__init__
 
-    def watching(trainer, encoder, head_tasks, inputs, **more):
+    def watching(trainer, encoder, head_tasks, inputs, *rest, **more):
         trained.append((len(inputs[0]["train"]), len(head_tasks[0].splits.train)))
-        original(trainer, encoder, head_tasks, inputs, **more)
+        original(trainer, encoder, head_tasks, inputs, *rest, **more)
 
     folder = tmp_path_factory.mktemp("thresholds") / "runs" / "r"
     with pytest.MonkeyPatch.context() as patch:
