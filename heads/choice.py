@@ -37,7 +37,7 @@ from runtime.store import Work, kept
 from runtime.training import steps_per_epoch
 
 SCORES = "scores.json"
-PATIENCE, PATIENT_EPOCHS = 400, 3  # see docs/log.md
+PATIENCE, PATIENT_EPOCHS = 400, 3  # steps, and epochs; compared with others in docs/log.md
 SAMPLE, BACKWARD = 64, 3.5  # examples that are timed, and how much longer a step of training is
 SOFT = "{}-soft.npy"  # by task
 

@@ -82,14 +82,14 @@ class Int8Weights(Product):
         states: Tensor,  # (rows, in_features) float32, input of the product
         dtype: torch.dtype,  # of its result
         largest_byte: int,  # of a weight: WIDE or NARROW
-        reads: nn.Linear | None = None,  # the product of which this is the `into`
+        reads: nn.Linear | None = None,  # the layer before the GELU whose bytes this one reads
         into: "Int8Weights | None" = None,  # for which the GELU's results are written as bytes
     ):
         # (out_features, in_features): of queries, keys and values (3H, H).
         weight = torch.cat([layer.weight.detach().float() for layer in layers])
         columns = torch.ones(weight.shape[1])
-        # The products with the outliers: rows and biases before the GELU, rows behind it.
-        self.beside: tuple[Tensor, ...] = ()
+        # The largest columns: rows (n, H) and biases (n,) before the GELU, rows (n, H) behind it.
+        self.outliers: tuple[Tensor, ...] = ()
         if reads is None:
             # c_j = max|W_j|^(1 - a) / max|X_j|^a, the inverse of SmoothQuant's equation 4: X_j c_j
             # times W_j / c_j is the same product, and both then have columns of similar size.
@@ -98,7 +98,7 @@ class Int8Weights(Product):
         else:
             large = states.amax(0).topk(min(OUTLIERS, weight.shape[1])).indices
             parts = reads.weight[large], reads.bias[large], weight.T[large]
-            self.beside = tuple(part.detach().to(dtype) for part in parts)
+            self.outliers = tuple(part.detach().to(dtype) for part in parts)
             states, weight = (x.index_fill(1, large, 0.0) for x in (states, weight))
             states = states * HEADROOM
         states, weight = states * columns, weight / columns
@@ -142,8 +142,9 @@ class Int8Weights(Product):
     def plus(self, update: Tensor, residual: Tensor) -> Tensor:
         """Return the product with `update`, added to the half-layer's input, (rows, H)."""
         output = super().plus(update, residual)
-        if self.beside:  # the residual is also the input of the first product
-            weight, bias, behind = self.beside
+        if self.outliers:
+            weight, bias, behind = self.outliers
+            # The residual is also the input of the layer before the GELU: (rows, H) -> (rows, n).
             output.addmm_(F.gelu(F.linear(residual, weight, bias)), behind)
         return output
 

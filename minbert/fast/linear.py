@@ -65,10 +65,13 @@ class Linear(Keeper, nn.Linear):
         return (self,)
 
     def forward(self, x: Tensor) -> Tensor:
+        # x W^T + b, (..., in_features) -> (..., out_features), in one of three ways: encoding ...
         if self.kept is not None:
             return self.kept(x)
+        # ... training in bfloat16, whose inputs are packed, (rows, in_features) ...
         if x.ndim == 2 and trains_in_bfloat16(self, x):
             return product(x, self.weight, self.bias)
+        # ... and all else, as PyTorch computes it.
         return super().forward(x)
 
 
@@ -76,6 +79,7 @@ class Intermediate(BertIntermediate):
     """The first feed-forward layer; the product with kept weights includes the GELU."""
 
     def forward(self, hidden_states: Tensor) -> Tensor:
+        # (rows, H) -> (rows, I). A separate GELU would read and write the wide result once more.
         kept = getattr(self.dense, "kept", None)
         return super().forward(hidden_states) if kept is None else kept(hidden_states, gelu=True)
 
@@ -87,7 +91,8 @@ class Residual(BertResidual):
         kept = getattr(self.dense, "kept", None)
         if kept is None or self.training:
             return super().forward(update, residual)
-        # The norm's mean and variance are computed in float32; input and output are bfloat16.
+        # (rows, in_features) -> (rows, H). The norm's mean and variance are computed in float32,
+        # its input and output are of the products' type.
         return self.LayerNorm(kept.plus(update, residual))
 
 
@@ -99,6 +104,7 @@ class KeptWeights(Product):
     """
 
     def __init__(self, *layers: nn.Linear, lasting: bool = True):
+        # Queries, keys and values: three (H, H) become one (3H, H), and three products one.
         weights = [layer.weight.detach().bfloat16() for layer in layers]
         self.weight = weights[0] if len(layers) == 1 else torch.cat(weights)
         self.bias = biases_of(layers)

@@ -146,8 +146,8 @@ def test_a_few_large_columns_behind_the_gelu_cost_the_others_nothing(monkeypatch
         monkeypatch.setattr(int8, "OUTLIERS", outliers)
         into = Int8Weights([next_layer], wide, torch.float32, LARGEST, layer)
         made = Int8Weights([layer], states, torch.float32, LARGEST, into=into)
-        found = into.plus(made(states, gelu=True), states)
-        errors.append(float((found - next_layer(wide) - states).std()))
+        output = into.plus(made(states, gelu=True), states)
+        errors.append(float((output - next_layer(wide) - states).std()))
     assert errors[0] < errors[1] / 3
 
 
