@@ -199,7 +199,7 @@ def search_corpus(
     from experiment.search import open_search, write_search
 
     search, fitted = open_search(opened, training, tuned), None
-    if search.head.cell.encoder == "cross":
+    if search.head.cell.reader == "cross":
         # It learns to tell answers from other texts that the bi-encoder finds.
         pairs, parts = search.pairs()
         (fitted,) = fitted_cells(opened, search.training, tuned, pairs, made_of, work, say, parts)

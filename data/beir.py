@@ -34,7 +34,7 @@ def read_searched(options: Mapping[str, Any], tables: Sequence[str], folder: Pat
     Raises:
         DataError: they cannot be read, or there are too few.
     """
-    is_trained = "cross" in options["encoder"] and set(options["tune"]) != {"none"}
+    is_trained = "cross" in options["reader"] and set(options["tune"]) != {"none"}
     learns, corpus = set(options["pretrain"]) != {"none"} or is_trained, options["corpus"]
     if tables:
         return read_search(tables, options["columns"], corpus, options["seed"], learns)

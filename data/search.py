@@ -28,7 +28,7 @@ LABEL_COLUMN = Column(
     kind="other",
 )
 FEWEST_TRAIN, FEWEST_TEST = 10, 3  # queries
-NO_TRAINING = "train nothing: --encoder bi late --pretrain none"
+NO_TRAINING = "train nothing: --reader bi late --pretrain none"
 REMEDY = "name the columns: --columns FIRST SECOND (or FIRST SECOND LABEL)"
 NO_LABEL_REMEDY = "correct the row, or give --columns FIRST SECOND, which reads no label"
 

@@ -98,7 +98,7 @@ def _finder(opened: Run, training: Training) -> dict[str, str]:
 def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] | None:
     """Return everything that determines the checkpoint's head, if the head starts from it."""
     task, form = opened.inputs.record(head.cell.task), head.config.features
-    classifier = published_classifier(tuned.encoder, task, head.cell.reader, form)
+    classifier = published_classifier(tuned.encoder, task, head.cell.reads_as, form)
     return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
 
@@ -111,7 +111,9 @@ def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned, splits: Splits) -
     if config.tune == "frozen" and train:
         inputs = inputs_of_head(opened, head, tuned, splits)
     dev_score = score_on(splits.dev, cell.task)
-    return HeadTask(cell.task, cell.reader, config, replace(splits, train=train), dev_score, inputs)
+    return HeadTask(
+        cell.task, cell.reads_as, config, replace(splits, train=train), dev_score, inputs
+    )
 
 
 def in_orders(train: list[Any], config: HeadConfig) -> list[Any]:
@@ -172,11 +174,11 @@ def inputs_of_head(
     inputs = inputs_of(
         tuned.encoder,
         named,
-        FEATURES[cell.reader](config.features),
+        FEATURES[cell.reads_as](config.features),
         config.tune,
         opened.cache,
         fingerprint=tuned.fingerprint,
-        beside_cls=cls_is_of_interest(tuned.encoder, task, cell.reader),
+        beside_cls=cls_is_of_interest(tuned.encoder, task, cell.reads_as),
     )
     rows = train_rows(cell, labelled)
     if config.both_orders and task.is_pair:
@@ -289,7 +291,7 @@ def scored(
                 clusters=clusters,
                 folds=choosers(result, splits),
             )
-        if head.reader == "cross" and split == "dev":  # slow: reads all pairs again
+        if head.reads_as == "cross" and split == "dev":  # slow: reads all pairs again
             swapped = read(in_the_other_order(examples))
             scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
         cell = Cell(
@@ -340,7 +342,7 @@ def without_head(result: FittedCell, splits: Splits, split: str) -> dict[str, np
     if kind == "score":
         bare = result.head_task.features.bare(inputs.columns)
         return {} if bare is None else {"cosines": bare}
-    if kind != "binary" or (result.cell.reader, result.cell.tune) != ("bi", "frozen"):
+    if kind != "binary" or (result.cell.reads_as, result.cell.tune) != ("bi", "frozen"):
         return {}
     cosines = _cosines(result, inputs)
     calls = np.empty(len(cosines))

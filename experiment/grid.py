@@ -91,7 +91,7 @@ def pairings(settings: Settings, records: Mapping[str, Task]) -> list[tuple[str,
     return [
         (task, reader)
         for task in settings.tasks
-        for reader in (settings.encoder if records[task].is_pair else ("bi",))
+        for reader in (settings.reader if records[task].is_pair else ("bi",))
     ]
 
 
@@ -114,7 +114,7 @@ def _trainings(
     for tune in settings.tune:
         if tune == "joint":
             for joint in settings.joints:
-                for reader in settings.encoder:
+                for reader in settings.reader:
                     # Single texts too, since these encoders differ.
                     heads = [
                         _head(settings, model, pretrain, task, reader, joint.name, seed)
@@ -141,12 +141,12 @@ def _search_trainings(settings: Settings, model: str, pretrain: str, seed: int) 
     Only a cross-encoder is trained or published. With `--tune none` alone, the first encoder finds
     the texts, and the others are published cross-encoders.
     """
-    published = settings.tune == ("none",) and "cross" in settings.encoder
+    published = settings.tune == ("none",) and "cross" in settings.reader
     first = model == next(iter(settings.models))
     heads = []
     if first or not published:
-        heads += [("bi", "frozen"), *[("late", "frozen")] * ("late" in settings.encoder)]
-    if "cross" in settings.encoder:
+        heads += [("bi", "frozen"), *[("late", "frozen")] * ("late" in settings.reader)]
+    if "cross" in settings.reader:
         tunes = [tune for tune in settings.tune if tune != "none" or not first]
         heads += [("cross", tune) for tune in tunes]
     return [
@@ -178,7 +178,7 @@ def _head(
     cell = Coordinates(
         pretrain=pretrain,
         task=task,
-        encoder=reader,
+        reader=reader,
         tune=tune,
         features=config.features,
         backbone=settings.models[model],

@@ -209,9 +209,9 @@ def check_published(inputs: Inputs) -> None:
                     f"--tune none: the head of {name} has {labels} labels, {task.name} needs "
                     f"{wanted}; --tune full trains a fresh one"
                 )
-            if task.is_pair and "cross" not in inputs.settings.encoder:
+            if task.is_pair and "cross" not in inputs.settings.reader:
                 raise UserError(
-                    "--tune none: a published head reads joined pairs; use --encoder cross"
+                    "--tune none: a published head reads joined pairs; use --reader cross"
                 )
 
 

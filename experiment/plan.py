@@ -61,7 +61,7 @@ def plan(inputs: Inputs) -> str:
     if "search" in inputs.splits:
         lines += _cut_texts(inputs)
     heads = [
-        (stage.baseline, f"{head.cell.task} {READERS[head.cell.reader]}")
+        (stage.baseline, f"{head.cell.task} {READERS[head.cell.reads_as]}")
         for stage in inputs.stages
         for training in stage.trainings
         for head in training.heads
@@ -188,7 +188,7 @@ def _published_head(inputs: Inputs, labels: int) -> str:
     if not fitting:
         return f"{count}, which fit no task here; fresh heads are trained"
     if inputs.settings.features != "cls":
-        return f"{count}; fresh heads are trained; --features cls --encoder cross starts from it"
+        return f"{count}; fresh heads are trained; --features cls --reader cross starts from it"
     fresh = [task for task in inputs.splits if task not in fitting]
     end = f"; a fresh head for {' '.join(fresh)}" if fresh else ""
     return f"{count}; heads start from it: {' '.join(fitting)}{end}"
@@ -245,7 +245,7 @@ def _rates_to_try(rates: Sequence[float]) -> list[str]:
 def _choice_of_search(inputs: Inputs) -> list[str]:
     """Return how the epochs and rates of a search's cross-encoders are chosen, [] without them."""
     heads = [head for stage in inputs.stages for one in stage.trainings for head in one.heads]
-    trained = [head for head in heads if head.cell.encoder == "cross" and head.cell.tune != "none"]
+    trained = [head for head in heads if head.cell.reader == "cross" and head.cell.tune != "none"]
     if not trained:
         return []
     how = "chosen by a fifth of the train queries; then all of them train"

@@ -84,7 +84,7 @@ def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
     (head,) = training.heads
     splits = opened.inputs.splits["search"]
     published = head.cell.tune == "none"
-    by = by_maxsim if head.cell.encoder == "late" else by_cosine
+    by = by_maxsim if head.cell.reader == "late" else by_cosine
     if (by, published) not in tuned.finders:
         encoder = tuned.encoder.freeze()
         if published:
@@ -113,14 +113,14 @@ def write_search(
         times = {0: 0.0}
         if fitted is None:
             head_task = bare_head_task(search)
-            head = build_head(search.record, cell.encoder, 1, "concat")  # it has no weights
+            head = build_head(search.record, cell.reader, 1, "concat")  # it has no weights
         else:
             head_task, head = fitted.head_task, fitted.fitted.head
             features = FEATURES["cross"](head_task.config.features)
             encoder, corpus = fitted.encoder, search.corpus
             scores, times = read_again(encoder, head, features, texts, corpus, rows)
             _, scores = own_last(rows[:, : scores.shape[1]], scores, own)
-        if cell.encoder != "late":
+        if cell.reader != "late":
             save_head(head, folder.head_path(cell.name), head_task, key=work.key, stage=cell.stage)
         cells: list[Cell] = []
         start = 0
@@ -160,12 +160,12 @@ def bare_head_task(search: Search) -> HeadTask:
     """Return the task of a bi-encoder, which learns nothing: its head is the cosine."""
     head = search.head
     nothing = replace(search.splits, train=[], dev=[], test=[], corpus=(), task=search.record)
-    return HeadTask("search", head.cell.encoder, head.config, nothing, lambda predictions: None)
+    return HeadTask("search", head.cell.reader, head.config, nothing, lambda predictions: None)
 
 
 def finding_cell(opened: Run, head: PlannedHead) -> str:
     """Return the name of the cell of the bi-encoder that finds the texts of a head."""
-    cell = replace(head.cell, encoder="bi", tune="frozen", features="concat")
+    cell = replace(head.cell, reader="bi", tune="frozen", features="concat")
     if head.cell.tune == "none":
         first = next(iter(opened.untuned))
         cell = replace(cell, model=first, backbone=opened.settings.models[first])

@@ -35,7 +35,7 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds", "equivalence")
 
-WORDS_OF_NAME = ("pretrain", "task", "encoder", "tune")  # beginning of folder names
+WORDS_OF_NAME = ("pretrain", "task", "reader", "tune")  # beginning of folder names
 
 # Of run folders; raised so that new ones do not get names of earlier versions' folders.
 LAYOUT = 2
@@ -98,12 +98,13 @@ class Settings:
         choices=lambda: (*COURSE, *OWN, "all"),
         metavar="TASK",
     )
-    encoder: tuple[str, ...] = option(
+    reader: tuple[str, ...] = option(
         ("bi", "cross"),
         "bi (reads the texts separately), cross (reads a pair together; in a search, the best "
         "texts of bi), late (ColBERT-style token matching)",
         choices=tuple(READERS),
-        metavar="TYPE",
+        metavar="READER",
+        earlier="--encoder",
     )
     no_baseline: bool = option(
         False,
@@ -285,7 +286,7 @@ class Settings:
         Raises:
             UserError: a value that is out of bounds or unknown, or settings that do not combine.
         """
-        for name in ("pretrain", "task", "encoder", "tune", "train_rows", "schedule", "remedies"):
+        for name in ("pretrain", "task", "reader", "tune", "train_rows", "schedule", "remedies"):
             words = tuple(dict.fromkeys(_words(getattr(self, name))))
             if not words and name != "task":
                 raise UserError(f"{name}: expected at least one value")

@@ -1,12 +1,21 @@
 """Settings of single-task and joint head training, and the recipes. Loads no torch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from runtime.options import option
 
 MOST = 1e12
 # The ways to read a pair, with their names, from the cheapest to the most expensive.
 READERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cross-encoder"}
+
+
+def with_reader(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored object with the key `reader`, which was called `encoder` up to 1.1."""
+    return {"reader": raw["encoder"], **raw} if "encoder" in raw else {**raw}
+
+
 # What is trained: the head (frozen), the encoder with it (full), or one encoder with the heads of
 # all tasks (joint). none: the checkpoint's head is used without training.
 TUNES = ("frozen", "full", "joint", "none")

@@ -16,7 +16,7 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.tasks import TASKS, Task
-from heads.config import HeadConfig
+from heads.config import HeadConfig, with_reader
 from heads.features import FEATURES, Features, Item
 from heads.heads import Head, STSClassifierHead, build_head
 from heads.inputs import FrozenInputs, embedded
@@ -132,7 +132,7 @@ def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, stage: s
     """
     if not is_main():
         return
-    about = {"task": head_task.task, "encoder": head_task.reader, "pretrain": stage, "key": key}
+    about = {"task": head_task.task, "reader": head_task.reader, "pretrain": stage, "key": key}
     if head_task.splits.task is not None:
         about["labels"] = json.dumps(head_task.record.of_file)
     about["config"] = json.dumps(asdict(head_task.config))
@@ -148,10 +148,10 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     Raises:
         CheckpointError: no file that `save_head` wrote, or of an unknown task.
     """
-    about = read_about(path)
+    about = with_reader(read_about(path))
     known = {field.name for field in fields(HeadConfig)}
     try:
-        FEATURES[about["encoder"]], about["pretrain"]  # looked up for their KeyError
+        FEATURES[about["reader"]], about["pretrain"]  # looked up for their KeyError
         # Settings of later versions are ignored.
         raw = json.loads(about["config"])
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
@@ -160,7 +160,7 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
             of_file: dict[str, Any] = json.loads(about["labels"])
             of_file |= {name: tuple(of_file[name]) for name in ("texts", "words")}
             task = replace(task, **of_file)
-        return task, about["encoder"], config
+        return task, about["reader"], config
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"{path}: not a head that a run saved ({error!r}); give a run's folder, or a file of "

@@ -119,7 +119,7 @@ def page_command(words: Sequence[str]) -> None:
         prog="python -m report html",
         description="""\
 Print a finished run's verdict and write its report, RUN/report.html: the answer, scores, where
-the encoders differ, cost, training. It is one file, which opens without a network. Costs are
+the readers differ, cost, training. It is one file, which opens without a network. Costs are
 those of RUN/costs.json; python -m report cost RUN measures them for longer.""",
     )
     from report.finished import FinishedRun

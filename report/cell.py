@@ -11,7 +11,7 @@ from typing import Any
 
 from data.tasks import EVERY_ROW, RANKING, TASKS
 from evaluation.metrics import AVERAGE_PRECISION, METRICS, Metrics
-from heads.config import READERS
+from heads.config import READERS, with_reader
 
 COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 METRIC_COLUMNS = (*METRICS, AVERAGE_PRECISION, COSINE)  # of results.csv
@@ -19,7 +19,7 @@ SEARCH_COLUMNS = ("depth", "milliseconds", "megabytes")  # likewise, of a search
 # Names state train_rows only if it is not `all`, and the encoder only if a run has several.
 NOT_IN_NAME = ("pretrain", "backbone", "data", "train_rows", "model")
 ALL = "all"
-# The setting of a row of phenomena.csv, which has a column per encoder.
+# The setting of a row of phenomena.csv, which has a column per reader.
 SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
 
 
@@ -34,7 +34,7 @@ class Coordinates:
 
     pretrain: str
     task: str
-    encoder: str
+    reader: str
     tune: str
     features: str
     backbone: str
@@ -65,9 +65,9 @@ class Coordinates:
         return "" if self.train_rows == ALL else f"-{self.train_rows}rows"
 
     @property
-    def reader(self) -> str:
+    def reads_as(self) -> str:
         """Return the reader: always `bi` for single texts."""
-        return self.encoder if TASKS[self.task].is_pair else "bi"
+        return self.reader if TASKS[self.task].is_pair else "bi"
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ class Cell(Coordinates):
                 missing, has the wrong type, or is too large for a float.
         """
         names = {field.name for field in fields(cls)}
+        raw = with_reader(raw)
         if "rates" in raw:  # up to 1.0: the chosen rate and the candidates
             tried = raw["rates"].get("tried", [])
             score = max((one["score"] for one in tried if one["score"] is not None), default=None)
@@ -135,7 +136,7 @@ class Cell(Coordinates):
         A cross-encoder that ranks the best 50 texts of a search again ends in `@50`.
         """
         depth = f"@{self.depth}" if self.depth else ""
-        return "-".join((self.stage, self.encoder, self.tune, self.features)) + self.few + depth
+        return "-".join((self.stage, self.reader, self.tune, self.features)) + self.few + depth
 
     @property
     def depth(self) -> int:
@@ -151,8 +152,8 @@ class Cell(Coordinates):
         for name in (*words, "split", "key"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
-        if self.encoder not in READERS:
-            raise ValueError(f"encoder is {self.encoder!r}")
+        if self.reader not in READERS:
+            raise ValueError(f"reader is {self.reader!r}")
         if not isinstance(self.seed, int):
             raise TypeError(f"seed is {self.seed!r}")
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
@@ -220,21 +221,21 @@ def by_system(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Return the rows of phenomena.csv: one per setting and tag, with each encoder's mean error.
+    """Return the rows of phenomena.csv: one per setting and tag, with each reader's mean error.
 
     An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
-    over seeds. `bi` and `cross` are always present; an encoder that was not run has None.
+    over seeds. `bi` and `cross` are always present; a reader that was not run has None.
     """
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
-    encoders = dict.fromkeys(["bi", "cross", *(cell.encoder for cell in cells)])
+    readers = dict.fromkeys(["bi", "cross", *(cell.reader for cell in cells)])
     for cell in cells:
         for tag, rows in cell.phenomena.items():
             setting = (*(getattr(cell, name) for name in SIDE_BY_SIDE), tag, rows["n"])
-            of_encoders = errors.setdefault(setting, {kind: [] for kind in encoders})
-            of_encoders[cell.encoder].append(rows["error"])
+            of_readers = errors.setdefault(setting, {kind: [] for kind in readers})
+            of_readers[cell.reader].append(rows["error"])
     header = (*SIDE_BY_SIDE, "phenomenon", "n")
     return [
         dict(zip(header, setting, strict=True))
-        | {encoder: mean(values) if values else None for encoder, values in of_encoders.items()}
-        for setting, of_encoders in errors.items()
+        | {reader: mean(values) if values else None for reader, values in of_readers.items()}
+        for setting, of_readers in errors.items()
     ]

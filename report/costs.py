@@ -1,7 +1,7 @@
-"""The costs of the encoders of a finished run: one pair, many pairs, a search.
+"""The costs of the readers of a finished run: one pair, many pairs, a search.
 
 A bi-encoder reads every text once and then compares stored embeddings; a cross-encoder reads every
-pair. Cells that differ only in their weights cost the same, so each task and encoder is measured
+pair. Cells that differ only in their weights cost the same, so each task and reader is measured
 once, in the cell with the best dev score.
 
 Legend: N texts or pairs, H the size of an embedding.
@@ -20,7 +20,7 @@ import numpy as np
 
 from data.examples import DataError
 from data.tasks import EVERY_ROW, TASKS
-from heads.config import READERS
+from heads.config import READERS, with_reader
 from report.cell import Cell, of_most_labels
 from report.rows import ScoredRows
 from report.run_folder import COSTS, RunFolder
@@ -152,7 +152,7 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
     The convolutions of IS-BERT are not among the operations.
 
     Returns:
-        encoder: `bi`, `late` or `cross`.
+        reader: `bi`, `late` or `cross`.
         passes, tokens, flops: per example, on average; passes of the encoder, operations of
             encoder and head.
         parameters: of the encoder.
@@ -189,7 +189,7 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
             lambda first, second: head.judge([compared(first, second)]),
         )
     return {
-        "encoder": head.reader,
+        "reader": head.reader,
         "passes": len(lengths) // len(examples),
         "tokens": float(lengths.sum() / len(examples)),
         "flops": flops / len(examples) + linear_flops(head.head),
@@ -217,7 +217,7 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
         return  # its times were measured with its rankings
     best = best_cells(folder)
     try:
-        costs = read_json(run / COSTS)
+        costs = read_costs(run / COSTS)
         lines = cost_lines(costs)
         measured = {(cell["cell"], cell["key"]) for cell in costs["cells"]}
         known = {(cell.name, cell.key) for cell in best} <= measured
@@ -229,6 +229,17 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     say("\n" + "\n".join(lines))
     if not known:
         write_costs(run / COSTS, costs, say)
+
+
+def read_costs(path: Path) -> dict[str, Any]:
+    """Return the content of a costs.json.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: it cannot be read, or is none.
+    """
+    costs = read_json(path)
+    cells = [cell | {"cost": with_reader(cell["cost"])} for cell in costs["cells"]]
+    return {**costs, "cells": cells}
 
 
 def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
@@ -248,7 +259,7 @@ def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
     Returns:
         machine: its name, cores, device, precision of the products, threads, and the load average
             of the minute before (or None), since other programs slow the measured work.
-        cells: one per task and encoder, with its name, key and task, and its cost (`cost_of`).
+        cells: one per task and reader, with its name, key and task, and its cost (`cost_of`).
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
 
     Raises:
@@ -301,7 +312,7 @@ def best_cells(run: RunFolder) -> list[Cell]:
     for cell in of_most_labels(finished):
         if cell.split in ("dev", EVERY_ROW):
             # Joint training also has an sst head on the cross-encoder; it reads as a bi-encoder.
-            rivals.setdefault((cell.task, cell.reader, cell.model), []).append(cell)
+            rivals.setdefault((cell.task, cell.reads_as, cell.model), []).append(cell)
     if not rivals:
         raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
     return [max(cells, key=_score) for cells in rivals.values()]
@@ -322,11 +333,11 @@ def break_evens(cells: Sequence[dict[str, Any]]) -> dict[str, float | None]:
     """
     if any(cell.get("model") for cell in cells):
         return {}
-    costs = {(cell["task"], cell["cost"]["encoder"]): cell["cost"] for cell in cells}
+    costs = {(cell["task"], cell["cost"]["reader"]): cell["cost"] for cell in cells}
     return {
         task: break_even(costs[task, "bi"], costs[task, "cross"])
-        for task, encoder in costs
-        if encoder == "bi" and (task, "cross") in costs and TASKS[task].is_pair
+        for task, reader in costs
+        if reader == "bi" and (task, "cross") in costs and TASKS[task].is_pair
     }
 
 
@@ -347,7 +358,7 @@ def search_seconds(cost: Cost) -> float | None:
     A cross-encoder reads SEARCHED pairs. The others encode the text and compare it with the
     SEARCHED stored texts. None if texts are not stored.
     """
-    if cost["encoder"] == "cross":
+    if cost["reader"] == "cross":
         return float(SEARCHED / cost["examples_per_second"])
     if cost["comparisons_per_second"] is None:
         return None
@@ -374,14 +385,14 @@ def search_spread(cost: Cost) -> tuple[float, float] | None:
 
 
 def cost_lines(costs: dict[str, Any]) -> list[str]:
-    """Return the costs of each encoder, a table per task, from the content of costs.json.
+    """Return the costs of each reader, a table per task, from the content of costs.json.
 
     Raises:
         KeyError: the content is not a run's costs.
     """
     by_task: dict[str, dict[str, Cost]] = {}
     for cell in costs["cells"]:
-        name = " ".join(filter(None, (cell.get("model"), READERS[cell["cost"]["encoder"]])))
+        name = " ".join(filter(None, (cell.get("model"), READERS[cell["cost"]["reader"]])))
         by_task.setdefault(cell["task"], {})[name] = cell["cost"]
     lines = []
     for task, of_task in by_task.items():
@@ -404,7 +415,7 @@ def _table(named: Mapping[str, Cost]) -> list[str]:
     ]
     notes = []
     if item == "pair":
-        marks = ["" if cost["encoder"] == "cross" else "*" for cost in costs]
+        marks = ["" if cost["reader"] == "cross" else "*" for cost in costs]
         searches = [in_words(search_seconds(cost) or 0) for cost in costs]
         words = [f"~{search}{mark}" for search, mark in zip(searches, marks, strict=True)]
         rows.append([f"search {SEARCHED:,} texts", *words])

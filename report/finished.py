@@ -96,7 +96,7 @@ class FinishedRun:
         several = len({other.stage for other in self.cells}) > 1
         stage = [setting(cell.stage)] if several else []
         depth = [f"best {cell.depth}"] if cell.depth else []
-        return ", ".join((READERS[cell.encoder], *stage, *self._varied(cell), *depth))
+        return ", ".join((READERS[cell.reader], *stage, *self._varied(cell), *depth))
 
     def _varied(self, cell: Cell) -> list[str]:
         names = ("tune", "features")
@@ -112,7 +112,7 @@ class FinishedRun:
         for cell in self.shown:
             if cell.task == task.name:
                 readers = settings.setdefault(self.setting(cell), {})
-                readers.setdefault(cell.encoder, []).append(cell)
+                readers.setdefault(cell.reader, []).append(cell)
         return settings
 
     def duels(self, task: Task) -> dict[str, dict[str, list[Cell]]]:

@@ -64,7 +64,7 @@ class System:
     """The properties of a system that the sentences use."""
 
     pretrain: str  # the stage's name, with the encoder's in a run of several: `mini+sup`
-    encoder: str
+    reader: str
     tune: str
     depth: int = 0  # of a search: how many texts it ranks again
     finds: str = ""  # the system that found them
@@ -224,23 +224,21 @@ def with_questions(
                 seeds[0].system: mean_of_all([cell.choice["score"] for cell in seeds])
                 for seeds in of_seeds
             }
-        systems = {c.system: System(c.stage, c.encoder, c.tune) for c in final}
+        systems = {c.system: System(c.stage, c.reader, c.tune) for c in final}
         if task == "search":
             finds = {c.name: c.system for c in final}
             systems = {
-                c.system: System(c.stage, c.encoder, c.tune, c.depth, finds[c.search["finds"]])
+                c.system: System(c.stage, c.reader, c.tune, c.depth, finds[c.search["finds"]])
                 for c in final
             }
             places[key] = replace(places[key], question=Question(systems))
             continue
         best = {}
         for reader in READERS:
-            if rivals := [name for name, system in systems.items() if system.encoder == reader]:
+            if rivals := [name for name, system in systems.items() if system.reader == reader]:
                 best[reader] = max(rivals, key=partial(_mean, scores))  # the first of equals
         frozen = {
-            (c.model, c.pretrain): c.system
-            for c in final
-            if (c.encoder, c.tune) == ("bi", "frozen")
+            (c.model, c.pretrain): c.system for c in final if (c.reader, c.tune) == ("bi", "frozen")
         }
         models = {}
         for model in dict.fromkeys(cell.model for cell in final if cell.model):
@@ -297,7 +295,7 @@ def judge_cells(
         if "cosines" in behind:
             scored[place].cosines.setdefault(cell.system, {})[cell.seed] = behind["cosines"]
         cosines = behind.get("cosine_calls", behind.get("cosines"))
-        if cell.encoder == "bi" and cosines is not None:
+        if cell.reader == "bi" and cosines is not None:
             of_stage = similar.setdefault(place, {}).setdefault(cell.stage, {})
             of_stage[cell.seed] = cosines
     for place, of_split in scored.items():
@@ -343,13 +341,13 @@ def _searched(cells: Sequence[Cell], split: str, splits: Splits, bm25: BM25) -> 
     depth with the next smaller one, the bi-encoders with each other, and each with BM25.
     """
     of_split = [cell for cell in cells if cell.split == split]
-    bis = list(dict.fromkeys(cell.system for cell in of_split if cell.encoder == "bi"))
-    bi_of = {cell.name: cell.system for cell in of_split if cell.encoder == "bi"}
+    bis = list(dict.fromkeys(cell.system for cell in of_split if cell.reader == "bi"))
+    bi_of = {cell.name: cell.system for cell in of_split if cell.reader == "bi"}
     pairs: dict[Pair, None] = {(name, BM25_ROW): None for name in bis}
     pairs |= dict.fromkeys(combinations(bis, 2))
     deepest: dict[str, str] = {}  # head -> its last depth
     for cell in of_split:
-        if cell.encoder != "bi":
+        if cell.reader != "bi":
             pairs[cell.system, bi_of[cell.search["finds"]]] = None
             if cell.name in deepest:
                 pairs[cell.system, deepest[cell.name]] = None

@@ -117,7 +117,7 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     points: dict[str, dict[int, Estimate]] = {}
     for cell in cells:
         assert cell.labels is not None, "cells with few labels note how many"
-        points.setdefault(cell.encoder, {})[cell.labels] = by_system[cell.system]
+        points.setdefault(cell.reader, {})[cell.labels] = by_system[cell.system]
     defined = all(estimate.mean is not None for estimate in estimates)
     common = sorted(set.intersection(*map(set, points.values())))
     cross = None
@@ -131,7 +131,7 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     for cell in cells if cells[0].tune == "frozen" else ():  # the same with any number of labels
         behind = folder.soft(cell, examples)
         if "cosines" in behind:
-            similarities.setdefault(cell.encoder, {})[cell.seed] = behind["cosines"]
+            similarities.setdefault(cell.reader, {})[cell.seed] = behind["cosines"]
     bare: dict[str, Estimate] = {}
     if similarities:
         without_heads, _ = compare(task, metric, similarities, gold, [], clusters=clusters)
@@ -225,7 +225,7 @@ def rate_sentences(cells: Sequence[Cell]) -> list[str]:
     settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
     for cell in {cell.name: cell for cell in cells if _had_rates(cell)}.values():  # splits share it
         readers = settings.setdefault((cell.task, cell.stage, cell.tune), {})
-        scores = readers.setdefault(cell.encoder, {})
+        scores = readers.setdefault(cell.reader, {})
         for tried in cell.choice["tried"]:
             if tried["score"] is not None:
                 scores.setdefault(tried["rate"], []).append(tried["score"])

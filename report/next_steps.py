@@ -47,7 +47,7 @@ def next_steps(path: Path, cells: Sequence[Cell], config: dict[str, Any]) -> lis
     exported = [
         one
         for one in cells
-        if one.reader == "bi" or reads_cls(TASKS[one.task], one.reader, one.features)
+        if one.reads_as == "bi" or reads_cls(TASKS[one.task], one.reads_as, one.features)
     ]
     if exported:
         command = f"python -m heads export {run} --out my-encoder{cell}"

@@ -42,7 +42,7 @@ def rating_groups(
     found: dict[str, dict[str, list[RatingGroup]]] = {}
     for cell in best_known(cells):
         stages = found.setdefault(cell.task, {})
-        if (cell.encoder, cell.tune) != ("bi", "frozen") or cell.pretrain in stages or cell.model:
+        if (cell.reader, cell.tune) != ("bi", "frozen") or cell.pretrain in stages or cell.model:
             continue  # with several encoders the question is another one
         examples: list[Example] = getattr(splits[cell.task], cell.split)
         cosines = folder.soft(cell, examples).get("cosines")

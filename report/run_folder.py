@@ -16,6 +16,7 @@ from data.examples import DataError, Document, Example, Query
 from data.table import number, numbered_lines
 from data.tasks import Task
 from evaluation.table import csv_text
+from heads.config import with_reader
 from report.cell import Cell, csv_columns, phenomena_rows
 from runtime.files import alone_in, fault_of_sealed, link, read_json, sweep, whole_file, write_text
 from runtime.machine import cores
@@ -114,7 +115,7 @@ class RunFolder:
         path = self.path / "config.json"
         try:
             config = read_json(path) if path.is_file() else {"options": {}}
-            dict(config["options"])
+            config["options"] = with_reader(config["options"])
         except (ValueError, TypeError, KeyError):
             hint = "give another --run-dir, or the folder of a run"
             raise DataError(f"{path}: not a run's config; {hint}") from None

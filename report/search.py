@@ -28,7 +28,7 @@ def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
         if cell.split == place.split
     }
     names = {name: system_name(system, systems) for name, system in systems.items()}
-    bis = [name for name, system in systems.items() if system.encoder == "bi"]
+    bis = [name for name, system in systems.items() if system.reader == "bi"]
     again = [_again(place, names, times, bi) for bi in bis]
     paragraphs = [_found(place, names, bi) for bi in bis]
     paragraphs += [_pair(place, names, a, b) for k, a in enumerate(bis) for b in bis[k + 1 :]]
@@ -39,11 +39,11 @@ def search_verdict(place: Judged, cells: Sequence[Cell]) -> Verdict:
 
 def system_name(system: System, systems: dict[str, System]) -> str:
     """Return a system in words: `the bi-encoder`, or `the cross-encoder (fully fine-tuned)`."""
-    alike = [other for other in systems.values() if other.encoder == system.encoder]
+    alike = [other for other in systems.values() if other.reader == system.reader]
     stages = {other.pretrain for other in alike}
     several = len({other.tune for other in alike}) > 1
     reader = {"bi": "the bi-encoder", "late": "late interaction", "cross": "the cross-encoder"}
-    name = reader[system.encoder]
+    name = reader[system.reader]
     if len(stages) > 1 or several:
         words = setting(system.pretrain, system.tune if several else "")
         # The encoder is not named if all have the same.
@@ -58,7 +58,7 @@ def _again(place: Judged, names: dict[str, str], times: dict[str, float], bi: st
     groups: dict[tuple[str, str], list[str]] = {}  # readers of several depths
     for name, system in systems.items():
         if system.finds == bi and name != bi:
-            groups.setdefault((system.encoder, f"{system.pretrain} {system.tune}"), []).append(name)
+            groups.setdefault((system.reader, f"{system.pretrain} {system.tune}"), []).append(name)
     before, sentences = scores[bi].mean or 0.0, []
     if not any(reader == "cross" for reader, _ in groups):
         reaches = f"{sentence_case(names[bi])} reaches {before:.3f} {metric}"

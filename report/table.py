@@ -20,7 +20,7 @@ from report.search import search_verdict
 from report.verdict import Verdict, verdict_of
 
 WIDTH = 100
-SETTING = ("pretrain", "encoder", "tune", "features")
+SETTING = ("pretrain", "reader", "tune", "features")
 # Columns that are printed above a table if all its rows share their value.
 SHARED = (
     "n",
@@ -169,7 +169,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
 def _row(seeds: Sequence[Cell], interval: Interval | None) -> dict[str, str]:
     """Return a system's row of the table, by column."""
     first, task = seeds[0], TASKS[seeds[0].task]
-    has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
+    has_cosine = task.label_kind == "score" and task.is_pair and first.reader != "cross"
     row = {"n": str(first.n), "backbone": first.model or NOTHING}
     row |= {name: getattr(first, name) for name in SETTING}
     row["labels"] = str(first.labels or NOTHING)
@@ -226,7 +226,7 @@ def _floor_rows(place: Judged, header: Sequence[str]) -> Iterator[dict[str, str]
         if is_floor(floor):
             metrics = {name: place.scores(name).get(floor) for name in (*METRICS, *RANKING)}
             row = dict.fromkeys(header, NOTHING)
-            row |= {"encoder": floor, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
+            row |= {"reader": floor, "n": str(score.n), "95% CI": shown(score.interval) or NOTHING}
             row |= {name: _spread([e.mean]) for name, e in metrics.items() if e is not None}
             yield row
 

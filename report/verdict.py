@@ -238,7 +238,7 @@ def _outcome(place: Judged, versus: Comparison | None, a: str, b: str, metric: s
 def _without_heads(place: Judged, names: Names) -> list[str]:
     """Return a sentence that compares MaxSim with cosine similarity, both without a head."""
     frozen = {
-        (system.pretrain, system.encoder): name
+        (system.pretrain, system.reader): name
         for name, system in place.question.systems.items()
         if system.tune == "frozen"
     }
@@ -357,7 +357,7 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
     nobody = "no significant difference" if two else "no encoder is better than all others"
     settings: dict[str, dict[str, str]] = {}
     for name, system in place.question.systems.items():
-        settings.setdefault(names[name], {})[system.encoder] = name
+        settings.setdefault(names[name], {})[system.reader] = name
     answers: dict[str, list[str]] = {}
     for words, systems in settings.items():
         if len(systems) == len(best) and systems != best:
@@ -397,7 +397,7 @@ def _effects(place: Judged) -> list[str]:
     late = {
         system.pretrain: name
         for name, system in place.question.systems.items()
-        if (system.encoder, system.tune) == ("late", "frozen")
+        if (system.reader, system.tune) == ("late", "frozen")
     }
     paragraphs = []
     for before, after in place.question.changes:

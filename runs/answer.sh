@@ -18,7 +18,7 @@ done
 # Frozen encoders on CS224N's STS pairs. 37 minutes.
 if missing curves-sts-frozen.csv; then
     for backbone in "$MINILM" mini mini-sts; do
-        python run_multitask.py --task sts --backbone "$backbone" --encoder bi late cross \
+        python run_multitask.py --task sts --backbone "$backbone" --reader bi late cross \
             --train-rows 250 1000 4000 all --seeds 5 --data "$DATA/cs224n" \
             --run-dir "$RUNS/curves-sts-frozen/$(basename "$backbone")" "${KEEP[@]}"
     done
@@ -42,13 +42,13 @@ fi
 
 # Fine-tuned encoders, at the better of two rates. 47 and 84 minutes.
 if missing curves-sts-tuned.csv; then
-    python run_multitask.py --task sts --backbone mini --encoder bi late cross \
+    python run_multitask.py --task sts --backbone mini --reader bi late cross \
         --train-rows 250 1000 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --data "$DATA/cs224n" --run-dir "$RUNS/curves-sts-tuned" "${KEEP[@]}"
     python -m runs.collect curves-sts-tuned "$RUNS/curves-sts-tuned"
 fi
 if missing curves-sts-tuned-mini-sts.csv; then
-    python run_multitask.py --task sts --backbone mini-sts --encoder bi late cross \
+    python run_multitask.py --task sts --backbone mini-sts --reader bi late cross \
         --train-rows 250 1000 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --data "$DATA/cs224n" --run-dir "$RUNS/curves-sts-tuned-mini-sts" "${KEEP[@]}"
     python -m runs.collect curves-sts-tuned-mini-sts "$RUNS/curves-sts-tuned-mini-sts"
@@ -113,7 +113,7 @@ fi
 # The same tables for paraphrases: frozen, 51 minutes; fine-tuned, 88, 106 and 95 minutes.
 if missing curves-quora-frozen.csv; then
     for backbone in mini mini-sts "$MINILM"; do
-        python run_multitask.py --task para --backbone "$backbone" --encoder bi late cross \
+        python run_multitask.py --task para --backbone "$backbone" --reader bi late cross \
             --train-rows 250 1000 4000 all --seeds 5 --data "$RUNS/quora" \
             --run-dir "$RUNS/curves-quora-frozen/$(basename "$backbone")" "${KEEP[@]}"
     done
@@ -121,13 +121,13 @@ if missing curves-quora-frozen.csv; then
         "$RUNS"/curves-quora-frozen/{mini,mini-sts,all-MiniLM-L6-v2}
 fi
 if missing curves-quora-tuned.csv; then
-    python run_multitask.py --task para --backbone mini --encoder bi late cross \
+    python run_multitask.py --task para --backbone mini --reader bi late cross \
         --train-rows 250 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --data "$RUNS/quora" --run-dir "$RUNS/curves-quora-tuned" "${KEEP[@]}"
     python -m runs.collect curves-quora-tuned "$RUNS/curves-quora-tuned"
 fi
 if missing curves-quora-tuned-mini-sts.csv; then
-    python run_multitask.py --task para --backbone mini-sts --encoder bi late cross \
+    python run_multitask.py --task para --backbone mini-sts --reader bi late cross \
         --train-rows 250 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --data "$RUNS/quora" --run-dir "$RUNS/curves-quora-tuned-mini-sts" "${KEEP[@]}"
     python -m runs.collect curves-quora-tuned-mini-sts "$RUNS/curves-quora-tuned-mini-sts"
@@ -143,7 +143,7 @@ fi
 # fine-tuned rows of paraphrases are those of bundled-tuned, in runs/readme.sh.
 if missing curves-bundled-frozen.csv; then
     for backbone in mini mini-sts "$MINILM"; do
-        python run_multitask.py --task sts para --backbone "$backbone" --encoder bi late cross \
+        python run_multitask.py --task sts para --backbone "$backbone" --reader bi late cross \
             --train-rows 250 1000 all --seeds 5 \
             --run-dir "$RUNS/curves-bundled-frozen/$(basename "$backbone")" "${KEEP[@]}"
     done
@@ -151,13 +151,13 @@ if missing curves-bundled-frozen.csv; then
         "$RUNS"/curves-bundled-frozen/{mini,mini-sts,all-MiniLM-L6-v2}
 fi
 if missing curves-bundled-tuned.csv; then
-    python run_multitask.py --task sts --backbone mini --encoder bi late cross \
+    python run_multitask.py --task sts --backbone mini --reader bi late cross \
         --train-rows 250 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --run-dir "$RUNS/curves-bundled-tuned" "${KEEP[@]}"
     python -m runs.collect curves-bundled-tuned "$RUNS/curves-bundled-tuned"
 fi
 if missing curves-bundled-tuned-mini-sts.csv; then
-    python run_multitask.py --task sts --backbone mini-sts --encoder bi late cross \
+    python run_multitask.py --task sts --backbone mini-sts --reader bi late cross \
         --train-rows 250 all --seeds 3 --tune full --rates 1.5e-4 5e-4 \
         --run-dir "$RUNS/curves-bundled-tuned-mini-sts" "${KEEP[@]}"
     python -m runs.collect curves-bundled-tuned-mini-sts "$RUNS/curves-bundled-tuned-mini-sts"

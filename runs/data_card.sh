@@ -29,12 +29,12 @@ fi
 # Does the synthetic data order systems as real data does? First some encoders to be ordered: mini
 # tuned on synthetic texts and on NLI, and all-MiniLM-L6-v2 tuned. 26 minutes.
 if missing validity.csv; then
-    python run_multitask.py --pretrain none unsup sup --task sts --encoder bi --no-baseline \
+    python run_multitask.py --pretrain none unsup sup --task sts --reader bi --no-baseline \
         --run-dir "$RUNS/validity/synthetic" "${KEEP[@]}"
-    python run_multitask.py --pretrain sup --task sts --encoder bi --no-baseline \
+    python run_multitask.py --pretrain sup --task sts --reader bi --no-baseline \
         --simcse-epochs 3 --simcse-steps 480 --data "$DATA/cs224n" \
         --sup-data "$DATA/nli/nli_for_simcse.csv" --run-dir "$RUNS/validity/mini" "${KEEP[@]}"
-    python run_multitask.py --pretrain sup --task sts --encoder bi --no-baseline \
+    python run_multitask.py --pretrain sup --task sts --reader bi --no-baseline \
         --simcse-lr 5e-5 --backbone "$MINILM" --run-dir "$RUNS/validity/minilm" "${KEEP[@]}"
     python -m data.synthetic.probes.validity --cache "$RUNS/cache" \
         --synthetic data/bundled --real "$DATA/cs224n" --csv "$RUNS/validity.csv" \

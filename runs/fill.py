@@ -29,7 +29,7 @@ TABLE = re.compile(r"<!-- results: ([^>]+) -->\n((?:\|.*\n)+)")
 NAMING = ("", *"depth encoder labels model pretrain reader row side system task tune work".split())
 KEYS = (*NAMING, *"backbone measure name set suite train_rows".split())
 # What is selected where no word does; tau is the same for all systems.
-DEFAULTS = {"pretrain": "none", "encoder": "bi", "tune": "frozen", "train_rows": "all"}
+DEFAULTS = {"pretrain": "none", "reader": "bi", "tune": "frozen", "train_rows": "all"}
 DEFAULTS |= {"set": "CS224N dev", "system": "mini"}
 # Words of the pages that files do not have.
 WORDS = {

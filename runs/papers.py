@@ -1,7 +1,7 @@
 """Make a paper's table and judge its claims: `python -m runs.papers NAME LABEL=RUN=WORDS ...`.
 
 A row has the scores of the cells of a run that have all WORDS: of a split, or a reader. LABEL may
-name `{task}`, `{pretrain}` and `{encoder}`. Standard input is the text of NAME.txt: a title, the
+name `{task}`, `{pretrain}` and `{reader}`. Standard input is the text of NAME.txt: a title, the
 published numbers (`0.1 = 82.5`), and the paper's claims with their reasons: `0 < 0.1 (why)`,
 `alignment: 0 > 0.1 (why)`, `a ~ b, within 0.02 (why)`.
 
@@ -53,7 +53,7 @@ def rows_of(label: str, run: str, words: str) -> Iterator[Line]:
     folder, curves = RunFolder(Path(run), read_only=True), read_curves(Path(run))
     command = shlex.join(["python", *folder.config()["command"]])
     for cell in folder.cells():
-        if not set(words.split()) <= {cell.split, cell.encoder}:
+        if not set(words.split()) <= {cell.split, cell.reader}:
             continue
         row = {"row": label.format(**vars(cell)), "seed": cell.seed}
         states = [x for x in curves.get(f"{cell.pretrain}-{cell.seed}", []) if "alignment" in x]

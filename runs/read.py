@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from heads.config import with_reader
 from runtime.files import read_object
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +44,7 @@ def read(name: str) -> list[Line]:
 def table(name: str) -> list[Line]:
     """Return all lines of a CSV file."""
     with (RESULTS / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return [with_reader(line) for line in csv.DictReader(file)]
 
 
 def _speeds(sides: list[Line]) -> Iterator[Line]:

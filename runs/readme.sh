@@ -32,9 +32,9 @@ fi
 
 # The last column: SimCSE tunes [CLS] instead of the mean, and the cosine compares [CLS]. 6 minutes.
 if missing bundled-cls.csv; then
-    python run_multitask.py --pretrain none unsup sup --task sts --encoder bi \
+    python run_multitask.py --pretrain none unsup sup --task sts --reader bi \
         --pooling cls_before_pooler --seeds 5 --run-dir "$RUNS/bundled-cls" "${KEEP[@]}"
-    python run_multitask.py --backbone mini-sts --task sts --encoder bi \
+    python run_multitask.py --backbone mini-sts --task sts --reader bi \
         --pooling cls_before_pooler --run-dir "$RUNS/bundled-cls-mini-sts" "${KEEP[@]}"
     python -m runs.collect bundled-cls "$RUNS/bundled-cls" "$RUNS/bundled-cls-mini-sts"
 fi

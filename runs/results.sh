@@ -35,7 +35,7 @@ claims() {
 # its checkpoint states, would hardly move. The rates are the best of those tried for so few steps.
 # A small file is read again and again. The encoder is scored without a head; the head, which every
 # run has, gets few rows.
-scored=(--task sts --encoder bi --train-rows 250 --select last --head-epochs 1 --no-baseline)
+scored=(--task sts --reader bi --train-rows 250 --select last --head-epochs 1 --no-baseline)
 scored+=(--threads 1)
 if [ "$scale" = paper ]; then
     prefix=paper
@@ -194,7 +194,7 @@ if [ "$scale" = paper ]; then
         python -m runs.collect paper-report "$RUNS/paper-report"
     fi
     if missing paper-simcse.csv; then
-        python run_multitask.py --pretrain unsup sup --task sts --encoder bi "${bert[@]}" \
+        python run_multitask.py --pretrain unsup sup --task sts --reader bi "${bert[@]}" \
             --preset paper --seeds 3 --run-dir "$RUNS/paper-simcse" "${KEEP[@]}"
         python -m runs.collect paper-simcse "$RUNS/paper-simcse"
     fi
@@ -278,13 +278,13 @@ END
 # a score of each text; that two texts are alike is a matter of both. A frozen cross-encoder reads
 # pairs that the encoder never saw while it was trained.
 begin ablate-report
-row "bi" --pretrain none unsup sup --task all --encoder bi --features concat --seeds 5 \
+row "bi" --pretrain none unsup sup --task all --reader bi --features concat --seeds 5 \
     --no-baseline --threads 1
-row "cross" --task para sts --encoder cross --seeds 5 --no-baseline --threads 1
-row "interaction" --task sts --encoder bi --seeds 5 --no-baseline --threads 1
-rows=("{task}: {pretrain} {encoder}=$RUNS/$table/bi=dev"
-    "{task}: {pretrain} {encoder}=$RUNS/$table/cross=dev"
-    "{task}: {pretrain} {encoder}, interaction=$RUNS/$table/interaction=dev")
+row "cross" --task para sts --reader cross --seeds 5 --no-baseline --threads 1
+row "interaction" --task sts --reader bi --seeds 5 --no-baseline --threads 1
+rows=("{task}: {pretrain} {reader}=$RUNS/$table/bi=dev"
+    "{task}: {pretrain} {reader}=$RUNS/$table/cross=dev"
+    "{task}: {pretrain} {reader}, interaction=$RUNS/$table/interaction=dev")
 claims <<'END'
 The report's table 1
 sst: none bi = 0.467
@@ -318,9 +318,9 @@ if [ ! -e "$RESULTS/$table.csv" ]; then
     python run_multitask.py --task all --tune full --rates 1.5e-4 5e-4 --seeds 3 \
         --run-dir "$RUNS/bundled-tuned" "${KEEP[@]}"
 fi
-row "sequential" --task sst sts para --encoder bi --tune joint --schedule sequential --seeds 3 \
+row "sequential" --task sst sts para --reader bi --tune joint --schedule sequential --seeds 3 \
     --no-baseline --threads 1
-row "replay" --task sst sts para --encoder bi --tune joint --schedule sequential --remedies replay \
+row "replay" --task sst sts para --reader bi --tune joint --schedule sequential --remedies replay \
     --seeds 3 --no-baseline --threads 1
 rows=("{task}: own model=$RUNS/bundled-tuned=test bi"
     "{task}: sequential=$RUNS/$table/sequential=test"
@@ -344,7 +344,7 @@ END
 
 # SimCSE and [CLS]: do the gains of README's last column carry over to real pairs? 5 minutes.
 if missing cls-carry-over.csv; then
-    python run_multitask.py --pretrain none unsup sup --task sts --encoder bi \
+    python run_multitask.py --pretrain none unsup sup --task sts --reader bi \
         --pooling cls_before_pooler --seeds 5 --run-dir "$RUNS/bundled-cls" "${KEEP[@]}"
     python -m data.synthetic.probes.carry_over "$RUNS/bundled-cls" --pooling cls_before_pooler \
         --synthetic data/bundled --data "$DATA" --csv "$RUNS/cls-carry-over.csv"

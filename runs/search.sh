@@ -28,7 +28,7 @@ for name in stackfaq quora captions; do
     from=(--pairs "$RUNS/search-$name.tsv")
     if [ $name = stackfaq ]; then from=(--data "$DATA/search/stackfaq"); fi
     if missing search-$name.csv; then
-        python run_multitask.py --task search "${from[@]}" --encoder bi late \
+        python run_multitask.py --task search "${from[@]}" --reader bi late \
             --backbone mini mini-sts "$MINILM" --run-dir "$RUNS/search-$name" "${KEEP[@]}"
         python -m runs.collect search-$name "$RUNS/search-$name"
     fi
@@ -36,7 +36,7 @@ done
 
 # Ranking again on the included data, by cross-encoders on a frozen and on a fine-tuned encoder.
 if missing search-bundled.csv; then
-    python run_multitask.py --task search --encoder bi late cross --tune frozen full \
+    python run_multitask.py --task search --reader bi late cross --tune frozen full \
         --rates 1.5e-4 5e-4 --run-dir "$RUNS/search-bundled" "${KEEP[@]}"
     python -m runs.collect search-bundled "$RUNS/search-bundled"
 fi
@@ -44,7 +44,7 @@ fi
 # SimCSE on the answers of the train queries, three seeds, two encoders.
 if missing search-sup.csv; then
     python run_multitask.py --task search --data "$DATA/search/stackfaq" --pretrain none sup \
-        --backbone mini-sts "$MINILM" --simcse-lr 1e-4 --encoder bi --seeds 3 \
+        --backbone mini-sts "$MINILM" --simcse-lr 1e-4 --reader bi --seeds 3 \
         --run-dir "$RUNS/search-sup" "${KEEP[@]}"
     python -m runs.collect search-sup "$RUNS/search-sup"
 fi

@@ -40,6 +40,7 @@ class Option:
 
     help: str
     flag: str = ""  # made from the field's name if empty; without dashes: a positional argument
+    earlier: str = ""  # a flag's earlier name, which is still read
     choices: Sequence[str] | Callable[[], Sequence[str]] = ()  # called on first use
     least: float | None = None
     most: float | None = None
@@ -253,7 +254,10 @@ def _add(
     # Choices are checked by the parsing function, and by `check` for callers in Python.
     shown_choices = f"{{{','.join(choices)}}}" if (choices := settled.allowed()) else ""
     more["metavar"] = settled.metavar or shown_choices or ("N" if kind is int else "X")
-    return target.add_argument(flag, type=_reader(kind, settled), **more)
+    more["type"] = _reader(kind, settled)
+    if settled.earlier:
+        target.add_argument(settled.earlier, **more | {"help": argparse.SUPPRESS})
+    return target.add_argument(flag, **more)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Trains on one task with what you wrote, and writes predictions: where the open part begins.
 
     python train.py --task sts
-    python train.py --task sts --encoder cross --simcse 100
+    python train.py --task sts --reader cross --simcse 100
 
 In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed,
 not all rows: two cores take less than three minutes.
@@ -110,7 +110,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--task", choices=("sst", "para", "sts"), required=True)
-    parser.add_argument("--encoder", choices=("bi", "cross"), default="bi")
+    parser.add_argument("--reader", choices=("bi", "cross"), default="bi")
     parser.add_argument("--data", type=Path, default=Path(__file__).parent / "datasets")
     parser.add_argument("--checkpoint", default="mini", help="a folder in Hugging Face's format")
     parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
@@ -119,13 +119,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2000, help="train only on the first N rows")
     parser.add_argument("--out", type=Path, default=Path("predictions"))
     options = parser.parse_args()
-    if options.encoder == "cross" and TASKS[options.task].num_texts == 1:
-        parser.error(f"--task {options.task} has one text: --encoder bi")
+    if options.reader == "cross" and TASKS[options.task].num_texts == 1:
+        parser.error(f"--task {options.task} has one text: --reader bi")
     torch.manual_seed(0)
     np.random.seed(0)
     task, splits = TASKS[options.task], read_task(options.data, options.task)
     examples = splits.train[: options.rows]
-    print(f"plan: train a {options.encoder}-encoder on {len(examples)} of {len(splits.train)} rows")
+    print(f"plan: train a {options.reader}-encoder on {len(examples)} of {len(splits.train)} rows")
     print(
         f"      of {task.name} for {options.epochs} epochs, after {options.simcse} steps of SimCSE;"
     )
@@ -136,7 +136,7 @@ def main() -> None:
     encoder = SentenceEncoder.from_pretrained(options.checkpoint, "avg")
     if options.simcse:
         tune_by_simcse(encoder, options.data, options.simcse)
-    reader = Reader(encoder, task, options.encoder)
+    reader = Reader(encoder, task, options.reader)
     train(reader, examples, options.epochs, options.lr)
     for split, examples in (("dev", splits.dev), ("test", splits.test)):
         if not examples:  # some published data come without a test file

@@ -198,9 +198,9 @@ def cost_figure(costs: Mapping[str, Any]) -> Figure | None:
         task = sentence_case(task_name(cell["task"]))
         ends = cost.get("spread", {}).get("milliseconds")
         one = cost["milliseconds"] / 1000
-        point = cost["encoder"], one, ends and [end / 1000 for end in ends]
+        point = cost["reader"], one, ends and [end / 1000 for end in ends]
         rows.setdefault(f"{task}: one pair", []).append(point)
-        point = cost["encoder"], search, search_spread(cost)
+        point = cost["reader"], search, search_spread(cost)
         rows.setdefault(f"{task}: search {SEARCHED:,} texts", []).append(point)
     if not rows:
         return None

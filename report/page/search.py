@@ -34,7 +34,7 @@ def _figure(run: FinishedRun, place: Judged) -> Figure:
         milliseconds = sum(cell.search["milliseconds"] for cell in seeds) / len(seeds)
         words = sentence_case(system_name(system, systems))
         depth = str(system.depth or "")
-        line = lines.setdefault((words, system.encoder, f"{system.pretrain} {system.tune}"), [])
+        line = lines.setdefault((words, system.reader, f"{system.pretrain} {system.tune}"), [])
         line.append((milliseconds, score.mean or 0.0, depth))
         entry = number(score.mean, 3, interval(score.interval))
         rows.append([word(words), word(depth or None), number(milliseconds, 2), entry])

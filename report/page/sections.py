@@ -1,4 +1,4 @@
-"""The tables of a run's page, and the examples on which its encoders disagree."""
+"""The tables of a run's page, and the examples on which its readers disagree."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -19,7 +19,7 @@ from report.judging import mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
-MOST = 10  # examples where each encoder is better, of each task and setting
+MOST = 10  # examples where each reader is better, of each task and setting
 
 
 # The answer: each reader's best system.
@@ -32,7 +32,7 @@ def summary_table(run: FinishedRun, costs: dict[str, Any] | None) -> Table | Non
         KeyError, TypeError: these are not a run's costs.
     """
     cost_of = {
-        (cell["task"], cell["cost"]["encoder"], cell.get("model", "")): cell["cost"]
+        (cell["task"], cell["cost"]["reader"], cell.get("model", "")): cell["cost"]
         for cell in (costs["cells"] if costs else ())
     }
     asked = [place for place in run.judged if place.question.best]
@@ -228,7 +228,7 @@ def cost_table(costs: dict[str, Any]) -> Table:
         search = word(None) if seconds is None else Entry(f"~{in_words(seconds)}", seconds)
         rows.append(
             [
-                word(f"{sentence_case(task_name(cell['task']))}: {READERS[cost['encoder']]}"),
+                word(f"{sentence_case(task_name(cell['task']))}: {READERS[cost['reader']]}"),
                 Entry(in_words(cost["milliseconds"] / 1000), cost["milliseconds"]),
                 number(cost["examples_per_second"], 0),
                 search,
@@ -237,14 +237,14 @@ def cost_table(costs: dict[str, Any]) -> Table:
             ]
         )
     header = ("head", "one example", "examples/s", f"search {SEARCHED:,} texts", "passes", "MFLOP")
-    return Table("Cost of one head per task and encoder (~ = extrapolated)", header, rows)
+    return Table("Cost of one head per task and reader (~ = extrapolated)", header, rows)
 
 
-# Where the encoders differ.
+# Where the readers differ.
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
-    """Return the rows on which both encoders disagree most, by task and setting, in words.
+    """Return the rows on which both readers disagree most, by task and setting, in words.
 
     Probabilities and scores are averaged over seeds. Runs that did not store them have no examples.
     """
@@ -283,10 +283,10 @@ def _mean_soft(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray | None:
 
 
 def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> list[tuple[str, int]]:
-    """Return the rows of the largest gaps and the better encoder, at most MOST per encoder.
+    """Return the rows of the largest gaps and the better reader, at most MOST per reader.
 
-    For classes, only rows count that one encoder predicts correctly and the other not; the gap
-    grows with the probabilities of both. The largest gaps come first, alternating between encoders.
+    For classes, only rows count that one reader predicts correctly and the other not; the gap
+    grows with the probabilities of both. The largest gaps come first, alternating between readers.
 
     Args:
         bi, cross: scores (N,), or of each class its probability (N, C).

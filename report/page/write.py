@@ -13,7 +13,7 @@ import jinja2
 
 from data.examples import DataError
 from heads.config import READERS
-from report.costs import add_costs, cheaper, measured_on
+from report.costs import add_costs, cheaper, measured_on, read_costs
 from report.finished import FinishedRun
 from report.next_steps import in_lines as steps_in_lines
 from report.next_steps import next_steps
@@ -24,7 +24,7 @@ from report.rating_groups import in_lines, rating_groups
 from report.run_folder import COSTS
 from report.table import answer
 from report.verdict import sentence_case, task_name
-from runtime.files import read_json, write_text
+from runtime.files import write_text
 from runtime.processes import is_main
 from runtime.streams import Say
 
@@ -145,7 +145,7 @@ def _question(run: FinishedRun) -> str:
     """Return what the run asked, as the title of its page."""
     if run.cells[0].task == "search":
         return "Which search?"
-    readers = list(dict.fromkeys(cell.reader for cell in run.shown))
+    readers = list(dict.fromkeys(cell.reads_as for cell in run.shown))
     if len(readers) > 1:
         return f"{sentence_case(' or '.join(READERS[reader] for reader in readers))}?"
     return "Which encoder?" if len({cell.stage for cell in run.shown}) > 1 else "How good is it?"
@@ -175,7 +175,7 @@ def _costs(run: FinishedRun) -> dict[str, Any]:
         nothing: dict[str, Any] = {"costs": None, "cost_figure": None, "cost_words": []}
         return {"summary": sections.summary_table(run, None), **nothing}
     try:
-        costs = read_json(path)
+        costs = read_costs(path)
         words = [
             f"{sentence_case(task_name(task))}: {cheaper(pairs)}"
             for task, pairs in costs["break_even"].items()

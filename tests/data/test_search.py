@@ -323,7 +323,7 @@ REFUSED = [
     (
         small_train,
         PAIR,
-        ": 1 training queries, at least 10 are needed; add queries, or train nothing: --encoder bi "
+        ": 1 training queries, at least 10 are needed; add queries, or train nothing: --reader bi "
         "late --pretrain none",
     ),
     (search, PAIR + "b\ty\nc\tz\n", " test queries after the split by connected texts, at least "),

@@ -119,7 +119,7 @@ def test_rows_of_a_papers_table_have_one_recipe(scale, run):
             config = row.simcse_config(pretrain, 7)
             # The best checkpoint and the last state both have a point on the curve.
             assert config.eval_steps % config.geometry_steps == 0
-            assert row.tasks == ("sts",) and row.encoder == ("bi",)
+            assert row.tasks == ("sts",) and row.reader == ("bi",)
 
 
 def test_every_result_file_is_made_by_one_script_or_is_a_record(run, tmp_path):

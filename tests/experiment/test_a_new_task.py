@@ -57,7 +57,7 @@ def nli_data(monkeypatch, tmp_path):
 def test_a_new_task_runs_to_the_end(nli_data, tiny_checkpoint, toy_data, tmp_path):
     lines = []
     settings = toy_runs.small(
-        tiny_checkpoint, nli_data, tmp_path / "r", task="nli", encoder=("bi", "cross"),
+        tiny_checkpoint, nli_data, tmp_path / "r", task="nli", reader=("bi", "cross"),
         pretrain="sup",
         sup_data=str(toy_data / "nli_for_simcse.csv"),
     )  # fmt: skip

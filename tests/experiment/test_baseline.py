@@ -12,7 +12,7 @@ from report.judging import from_json
 
 # As a user types it: no encoder, no --no-baseline.
 DEFAULT = [
-    *SMALL[: SMALL.index("--encoder")],
+    *SMALL[: SMALL.index("--reader")],
     "--precision",
     "float32",
     "--pooling",
@@ -32,7 +32,7 @@ def finished(tiny_checkpoint, toy_data, tmp_path_factory):
 
 
 def test_the_default_trains_both_encoders_and_the_bi_encoder_without_simcse(finished):
-    grid = dict.fromkeys((c.pretrain, c.task, c.encoder) for c in cells_of(finished))
+    grid = dict.fromkeys((c.pretrain, c.task, c.reader) for c in cells_of(finished))
     before = [("none", task, "bi") for task in ("sst", "para", "sts")]
     after = [("sup", "sst", "bi")]
     after += [("sup", task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
@@ -50,7 +50,7 @@ def test_the_difference_of_the_cosines_is_that_of_the_cells(finished):
     cells = {
         (c.pretrain, c.split): c.metrics["cosine_spearman"]
         for c in cells_of(finished)
-        if (c.task, c.encoder) == ("sts", "bi")
+        if (c.task, c.reader) == ("sts", "bi")
     }
     judged = from_json(json.loads((finished / "comparisons.json").read_text()))
     found = {
@@ -88,7 +88,7 @@ def test_the_verdict_tells_both_answers_and_the_page_has_something_in_every_sect
     [
         ("--pretrain sup --task all", ["sst", "para", "sts"]),
         ("--pretrain unsup sup --task sts --tune full frozen", ["sts"]),
-        ("--pretrain sup --task sst sts --encoder cross", ["sst"]),
+        ("--pretrain sup --task sst sts --reader cross", ["sst"]),
         ("--pretrain none sup --task sts", []),
         ("--task sts", []),
         ("--pretrain sup --task sts --tune full", []),

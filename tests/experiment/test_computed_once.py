@@ -72,7 +72,7 @@ def test_a_table_is_read_once_by_a_run_and_once_by_its_costs(
     tiny_checkpoint, toy_data, tmp_path, counted
 ):
     read = counted(table, "open_file", lambda path: path.name)
-    grid = {"pretrain": "unsup", "task": "sts", "encoder": ("bi", "cross")}
+    grid = {"pretrain": "unsup", "task": "sts", "reader": ("bi", "cross")}
     toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
     assert read["sts-train.csv"] == read["sts-dev.csv"] == 1  # to select by, to train on, to score
     measure_run(tmp_path / "r", 0.01, "cpu")
@@ -116,7 +116,7 @@ def test_frozen_and_tuned_heads_of_one_command_are_those_of_two(
     tiny_checkpoint, toy_data, tmp_path
 ):
     """They start from one encoder: neither freezing nor tuning may reach the others' copies."""
-    grid = {"pretrain": "sup", "task": ("para", "sts"), "encoder": "cross", "no_baseline": True}
+    grid = {"pretrain": "sup", "task": ("para", "sts"), "reader": "cross", "no_baseline": True}
     tunes = ("frozen", "full")
     at_once = toy_runs.small(
         tiny_checkpoint, toy_data, tmp_path / "a" / "r", tune=tunes[::-1], rates=1e-3, **grid

@@ -38,7 +38,7 @@ def published(tmp_path_factory):
 @pytest.fixture(scope="module")
 def finished(published, toy_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("contestants") / "run"
-    words = ["--task", "sts", "para", "--encoder", "bi", "cross", "--tune", "none", "full"]
+    words = ["--task", "sts", "para", "--reader", "bi", "cross", "--tune", "none", "full"]
     assert run(published[1], toy_data, folder, *words, "--features", "cls", *STILL) == 0
     return folder
 
@@ -75,7 +75,7 @@ def test_a_contestant_scores_as_cross_encoder_does_and_is_tuned_on_from_there(
 
 
 def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
-    labels = {(c.task, c.encoder, c.tune): c.labels for c in cells_of(finished)}
+    labels = {(c.task, c.reader, c.tune): c.labels for c in cells_of(finished)}
     assert labels["sts", "cross", "none"] == 0 < labels["sts", "cross", "full"]
     assert ("sts", "bi", "none") not in labels and ("sts", "bi", "full") in labels
     seen = {c.tune: c.overlap["sentences"] for c in cells_of(finished) if c.task == "sts"}
@@ -86,8 +86,8 @@ def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
 @pytest.mark.parametrize(
     ("labels", "words", "said"),
     [
-        (1, "--task sts --encoder bi", "a published head reads joined pairs; use --encoder cross"),
-        (3, "--task sts --encoder cross", "has 3 labels, sts needs 1; --tune full trains"),
+        (1, "--task sts --reader bi", "a published head reads joined pairs; use --reader cross"),
+        (3, "--task sts --reader cross", "has 3 labels, sts needs 1; --tune full trains"),
         (
             5,
             "--task sst --pooling avg",
@@ -108,14 +108,14 @@ def test_what_cannot_be_scored_as_published_is_told(
     ("labels", "features", "told"),
     [
         (1, "cls", "1 label; heads start from it: sts"),
-        (1, "concat", "1 label; fresh heads are trained; --features cls --encoder cross starts"),
+        (1, "concat", "1 label; fresh heads are trained; --features cls --reader cross starts"),
         (3, "cls", "3 labels, which fit no task here; fresh heads are trained"),
     ],
 )
 def test_the_plan_says_what_becomes_of_the_backbones_own_head(
     published, toy_data, tmp_path, capsys, labels, features, told
 ):
-    words = ["--task", "sts", "--encoder", "cross", "--tune", "full", "--dry-run"]
+    words = ["--task", "sts", "--reader", "cross", "--tune", "full", "--dry-run"]
     assert run(published[labels], toy_data, tmp_path / "r", *words, "--features", features) == 0
     assert f"published {told}" in capsys.readouterr().out
 

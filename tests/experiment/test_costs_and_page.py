@@ -55,7 +55,7 @@ def test_a_run_keeps_what_the_page_shows(toy_grid):
         )
         if cell.task == "sts":
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
-        assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
+        assert ("cosines" in soft) == (cell.task == "sts" and cell.reader == "bi")
     page = (toy_grid / "report.html").read_text()
     for id in ("differences", "scores-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
         assert f'<figure id="{id}' in page
@@ -89,13 +89,13 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsy
     assert "\n".join(cost_lines(numbers)) in text
     assert f"Cost details: {toy_grid / COSTS}" in text
     cells = numbers["cells"]
-    assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
+    assert [(cell["task"], cell["cost"]["reader"]) for cell in cells] == [
         ("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")
     ]  # fmt: skip
     assert [cell["cost"]["passes"] for cell in cells] == [1, 2, 1, 2, 1]
     for cell in cells:
-        place = cell["task"], cell["cost"]["encoder"]
-        rivals = [r for r in results(toy_grid) if (r["task"], r["encoder"]) == place]
+        place = cell["task"], cell["cost"]["reader"]
+        rivals = [r for r in results(toy_grid) if (r["task"], r["reader"]) == place]
         metric = "pearson" if cell["task"] == "sts" else "accuracy"
         best = max(rivals, key=lambda rival: rival["metrics"][metric])
         assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
@@ -122,10 +122,10 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsy
 
 def test_a_run_ends_with_the_costs_of_every_reader(start, tmp_path, capsys):
     folder = tmp_path / "r"
-    short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
+    short = ["--task", "sts", "--reader", "bi", "late", "cross", "--cost-seconds", "0.1"]
     assert start(folder, *short) == 0
     costs = json.loads((folder / COSTS).read_text())
-    assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
+    assert [cell["cost"]["reader"] for cell in costs["cells"]] == ["bi", "late", "cross"]
     assert costs["budget"] == pytest.approx(0.1 / 3)
     page = (folder / "report.html").read_text()
     assert "\n".join(cost_lines(costs)) in capsys.readouterr().out

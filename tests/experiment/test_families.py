@@ -86,7 +86,7 @@ def test_without_dropout_two_views_are_one(tiny_encoder):
 
 def test_the_whole_command_runs_on_roberta(toy_data, tmp_path, capsys, caplog):
     folder = checkpoint(tmp_path / "sup-simcse-tiny", "roberta")
-    argv = "--pretrain none sup --task sts --encoder cross --pooling avg --simcse-dropout 0.2"
+    argv = "--pretrain none sup --task sts --reader cross --pooling avg --simcse-dropout 0.2"
     assert run(folder, toy_data, tmp_path / "run", *argv.split()) == 0
     entries = results(tmp_path / "run")
     assert len(entries) == 2 and all(np.isfinite(e["metrics"]["pearson"]) for e in entries)

@@ -67,7 +67,7 @@ def run_in_folds(request, tiny_checkpoint, tmp_path_factory):
         fits.extend(head_tasks)
         return fit_heads(encoder, head_tasks, *args, **named)
 
-    settings = settings_of(tiny_checkpoint, table, folder / "run", encoder=("bi", "cross"))
+    settings = settings_of(tiny_checkpoint, table, folder / "run", reader=("bi", "cross"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heads.train, "fit_heads", noted)
         toy_runs.compare(settings, lines.append)
@@ -110,7 +110,7 @@ def test_numbers_are_those_of_one_run_per_fold(run_in_folds, tiny_checkpoint, tm
     splits = read_pairs([str(table)], task=task, folds=5).splits
     header, *lines = table.read_text().splitlines()
     folder = RunFolder(run, read_only=True)
-    cell = next(cell for cell in folder.cells() if cell.encoder == "bi")
+    cell = next(cell for cell in folder.cells() if cell.reader == "bi")
     soft = folder.soft(cell, splits.all)["soft"]
     predictions = folder.predictions(cell, splits.all, splits.task)
     of_folds, soft_of_folds = [], []
@@ -182,7 +182,7 @@ def test_the_threshold_of_a_row_is_that_of_its_fold(tiny_checkpoint, tmp_path, m
 
 def test_the_saved_head_predicts_and_is_exported(run_in_folds, tmp_path, capsys):
     task, table, run, _, _ = run_in_folds
-    cell = next(cell for cell in toy_runs.cells_of(run) if cell.encoder == "bi")
+    cell = next(cell for cell in toy_runs.cells_of(run) if cell.reader == "bi")
     words = [str(run), str(table), "--cell", cell.name, "--device", "cpu"]
     assert heads_main(["predict", *words]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 131
@@ -251,7 +251,7 @@ def test_an_interrupted_run_continues_to_the_same_numbers(tiny_checkpoint, tmp_p
     [
         ({"pairs": "a.tsv"}, 5, ""),
         ({"pairs": "a.tsv", "folds": 1}, 1, ""),
-        ({"pairs": "a.tsv", "folds": 3, "encoder": ("bi", "late", "cross")}, 3, ""),
+        ({"pairs": "a.tsv", "folds": 3, "reader": ("bi", "late", "cross")}, 3, ""),
         ({"pairs": "a.tsv", "pretrain": ("none", "sup")}, 5, ""),
         ({"pairs": "a.tsv", "pretrain": "unsup", "unsup_data": "b.txt"}, 5, ""),
         ({"pairs": "a.tsv", "pretrain": ("none", "unsup")}, 1, "unsup would read the texts"),

@@ -39,7 +39,7 @@ def predicted(folder, cell, split) -> tuple[str, list[list[str]]]:
 
 
 def test_every_cell_of_the_grid_is_there_once_in_csv_and_json(toy_grid):
-    found = sorted((c.pretrain, c.task, c.encoder, c.tune, c.split) for c in cells_of(toy_grid))
+    found = sorted((c.pretrain, c.task, c.reader, c.tune, c.split) for c in cells_of(toy_grid))
     tunes = ("frozen", "full")
     expected = [(p, t, k, h, "dev") for p in ("none", "sup") for t, k in KINDS for h in tunes]
     assert found == sorted(expected)
@@ -118,7 +118,7 @@ def test_saved_heads_predict_what_the_run_wrote(toy_grid, toy_data):
         head = opened(toy_grid, cell.name)
         assert (head.task.name, head.reader, head.encoder.pooling) == (
             cell.task,
-            cell.encoder,
+            cell.reader,
             "avg",
         )
         texts = [example.texts for example in read_task(toy_data, cell.task).dev]

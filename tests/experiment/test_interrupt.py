@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp_path):
     argv = ["--pretrain", "sup", "--task", "sts", "--data", str(toy_data)]
-    argv += "--encoder bi --no-baseline --device cpu --precision float32".split()
+    argv += "--reader bi --no-baseline --device cpu --precision float32".split()
     argv += ["--backbone", str(tiny_checkpoint)]
     argv += "--simcse-steps 48 --simcse-epochs 200 --simcse-batch-size 32 --eval-steps 4".split()
     argv += ["--head-epochs", "2", "--cost-seconds", "0", "--threads", "1", "--run-dir"]
@@ -70,7 +70,7 @@ def test_resume_reaches_a_tuned_head_and_only_when_asked(
     flags, again, tiny_checkpoint, toy_data, tmp_path, monkeypatch
 ):
     argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
-    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--encoder", "bi"]
+    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--reader", "bi"]
     argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
     argv += [flag for flag in flags if flag != "--resume"]
     flags = [flag for flag in flags if flag == "--resume"]

@@ -19,7 +19,7 @@ from report.run_folder import RunFolder
 from run_multitask import contrastive_stage, say_nothing
 from runtime.files import digest
 
-FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
+FLAGS = ["--task", "all", "--reader", "bi", "cross", "--tune", "joint"]
 FLAGS += ["--schedule", "sequential", "proportional"]
 
 
@@ -31,7 +31,7 @@ def finished(start, tmp_path_factory):
 
 
 def test_every_schedule_and_encoder_has_a_cell_per_task(finished):
-    found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(finished)}
+    found = {(cell.task, cell.reader, cell.tune) for cell in cells_of(finished)}
     tunes = ("joint-sequential", "joint-proportional")
     tasks, kinds = ("sst", "sts", "para"), ("bi", "cross")
     assert found == {(task, kind, tune) for task in tasks for kind in kinds for tune in tunes}
@@ -62,7 +62,7 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
 
 def test_costs_page_and_predictions_know_its_heads(finished, toy_data):
     found = measure_run(finished, 0.02, "cpu")
-    places = [(cell["task"], cell["cost"]["encoder"]) for cell in found["cells"]]
+    places = [(cell["task"], cell["cost"]["reader"]) for cell in found["cells"]]
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])
     page = write_page(finished).read_text()

@@ -59,7 +59,7 @@ def own_run(request, tiny_checkpoint, tmp_path_factory):
     lines = []
     settings = toy_runs.small(
         tiny_checkpoint, "bundled", folder / "run", pairs=str(folder / "my.tsv"),
-        columns=columns, pretrain="unsup", encoder=("bi", "late", "cross"),
+        columns=columns, pretrain="unsup", reader=("bi", "late", "cross"),
     )  # fmt: skip
     toy_runs.compare(settings, lines.append)
     return request.param, folder / "my.tsv", folder / "run", "\n".join(lines)
@@ -73,7 +73,7 @@ def test_a_table_becomes_cells_verdict_and_page(own_run, tmp_path):
     assert "unsup: the texts of the train part" in printed
     cells = toy_runs.cells_of(run)
     readers = {"bi"} if items == "texts" else {"bi", "late", "cross"}
-    assert {cell.encoder for cell in cells} == readers
+    assert {cell.reader for cell in cells} == readers
     assert {cell.task for cell in cells} == {task} and {cell.n for cell in cells} == {6}
     assert {cell.split for cell in cells} == {"dev", "test"}
     assert all(cell.overlap["sentences"] == 0 for cell in cells)  # SimCSE read train only
@@ -120,7 +120,7 @@ def test_predictions_are_in_the_words_of_the_table(own_run, tmp_path, capsys):
         words = ["threshold", str(run), str(new), "--cell", cell, "--device", "cpu"]
         assert heads_main(words) == 2
         assert "; a threshold is for the scores of pairs" in capsys.readouterr().err
-    cell = next(cell.name for cell in toy_runs.cells_of(run) if cell.encoder == "bi")
+    cell = next(cell.name for cell in toy_runs.cells_of(run) if cell.reader == "bi")
     out = tmp_path / "out"
     assert heads_main(["export", str(run), "--cell", cell, "--out", str(out)]) == 0
     card = (out / "README.md").read_text()
@@ -141,7 +141,7 @@ def test_a_cross_encoder_of_classes_is_exported_with_their_names_and_comes_back(
     cross_encoder = pytest.importorskip("sentence_transformers").CrossEncoder
     table, run = tmp_path / "my.tsv", tmp_path / "run"
     names = write_table(table, "classes of pairs")
-    how = {"pairs": str(table), "columns": names, "encoder": "cross"}
+    how = {"pairs": str(table), "columns": names, "reader": "cross"}
     toy_runs.compare(
         toy_runs.small(tiny_checkpoint, "bundled", run, **how, features="cls", tune="full")
     )

@@ -17,7 +17,7 @@ from runtime.errors import UserError
 
 def test_the_cells_returned_are_those_of_results_json(tiny_checkpoint, toy_data, tmp_path, capsys):
     settings = toy_runs.small(
-        tiny_checkpoint, toy_data, tmp_path / "r", task=("sst", "sts"), encoder=("bi", "cross")
+        tiny_checkpoint, toy_data, tmp_path / "r", task=("sst", "sts"), reader=("bi", "cross")
     )
     cells = toy_runs.compare(settings)
     assert [cell.to_json() for cell in cells] == toy_runs.results(tmp_path / "r")
@@ -35,7 +35,7 @@ def test_what_is_wrong_is_raised(name, error, tiny_checkpoint, toy_data, tmp_pat
 
 def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_data, tmp_path):
     lines = []
-    grid = {"pretrain": ("none", "sup"), "task": "all", "encoder": ("bi", "cross"), "seeds": 2}
+    grid = {"pretrain": ("none", "sup"), "task": "all", "reader": ("bi", "cross"), "seeds": 2}
     settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", dry_run=True, **grid)
     assert toy_runs.compare(settings, lines.append) == []
     text = "\n".join(lines)

@@ -12,7 +12,7 @@ from heads.train import HeadTrainer
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 
-WORDS = ["--select", "train", "--task", "sts", "--encoder", "bi", "cross", "--tune", "full"]
+WORDS = ["--select", "train", "--task", "sts", "--reader", "bi", "cross", "--tune", "full"]
 THREE = ["--rates", "1e-4", "1e-3", "1e-2"]
 
 
@@ -44,7 +44,7 @@ def trainings(monkeypatch):
 
 def choices(folder):
     """Return what was chosen, by encoder, without the seconds."""
-    return {cell.encoder: cell.choice | {"seconds": 0} for cell in cells_of(folder)}
+    return {cell.reader: cell.choice | {"seconds": 0} for cell in cells_of(folder)}
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
 
     def keys(*words):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        words = ("--task", "sts", "--encoder", "bi", *words)
+        words = ("--task", "sts", "--reader", "bi", *words)
         assert run(tiny_checkpoint, more_data, folder, *words) == 0
         return {cell.key for cell in cells_of(folder)}
 

@@ -62,7 +62,7 @@ def test_a_table_of_tunings_is_measured(toy_grid, results, monkeypatch):
     cells = {
         f"{cell.tune} {cell.task} {cell.pretrain}": cell
         for cell in cells_of(toy_grid)
-        if cell.split == "dev" and cell.encoder == "bi"
+        if cell.split == "dev" and cell.reader == "bi"
     }
     lines = [line for line in lines_of(results / "tuned.csv") if line["row"].endswith(" sup")]
     assert [line["row"] for line in lines] == [name for name in cells if name.endswith(" sup")]

@@ -14,7 +14,7 @@ from heads import train as training
 from minbert.encoder import SentenceEncoder
 from report.floors import is_floor
 
-PAIRS = {"task": ("para", "sts"), "encoder": ("bi", "cross")}
+PAIRS = {"task": ("para", "sts"), "reader": ("bi", "cross")}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def cells(data, tiny_checkpoint, tmp_path_factory):
         scored = toy_runs.compare(
             toy_runs.small(tiny_checkpoint, data, folder, select="train", **PAIRS)
         )
-    return {(cell.task, cell.encoder): cell for cell in scored}, folder, trained
+    return {(cell.task, cell.reader): cell for cell in scored}, folder, trained
 
 
 def test_trials_are_not_trained_on_the_pairs_that_choose(cells, data):

@@ -22,7 +22,7 @@ from report.run_folder import RunFolder
 from runtime.errors import UserError
 
 CORPUS = list(dict.fromkeys(toy_sentences(150, seed=3)))
-WORDS = ["--task", "search", "--select", "train", "--encoder", "bi", "late", "cross"]
+WORDS = ["--task", "search", "--select", "train", "--reader", "bi", "late", "cross"]
 WORDS += ["--pooling", "avg", "--features", "cls"]
 
 
@@ -57,7 +57,7 @@ def test_cells_have_the_measures_of_the_rankings_on_disk(folder, data):
     cells = RunFolder(folder).cells()
     systems = {cell.system for cell in cells}
     assert len(systems) == 2 * (1 + 1 + 2 * 4)  # bi, late, two cross-encoders at four depths
-    assert {cell.depth for cell in cells if cell.encoder == "cross"} == {10, 20, 50, 100}
+    assert {cell.depth for cell in cells if cell.reader == "cross"} == {10, 20, 50, 100}
     for cell in cells:
         queries = getattr(splits, cell.split)
         rows, scores = RunFolder(folder).ranking(cell, queries, splits.corpus)
@@ -177,7 +177,7 @@ def test_tables_without_labels_are_a_search(tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "faq.tsv").write_text("question\tanswer\n" + "\n".join(rows) + "\n")
     (tmp_path / "more.txt").write_text("\n".join(CORPUS) + "\n")
     words = ["--pairs", str(tmp_path / "faq.tsv"), "--corpus", str(tmp_path / "more.txt")]
-    words += ["--select", "train", "--encoder", "bi"]
+    words += ["--select", "train", "--reader", "bi"]
     assert toy_runs.run(tiny_checkpoint, "bundled", tmp_path / "run", *words) == 0
     told = capsys.readouterr().out
     assert "40 test" in told  # nothing is learned, so all queries are scored
@@ -195,14 +195,14 @@ def test_a_published_cross_encoder_reads_what_the_first_encoder_finds(
     words = [*WORDS, "--tune", "none", "--backbone", str(tiny_checkpoint), str(published)]
     assert toy_runs.run(tiny_checkpoint, data, tmp_path / "run", *words) == 0
     cells = RunFolder(tmp_path / "run").cells()
-    assert {(cell.model, cell.encoder) for cell in cells} == {
+    assert {(cell.model, cell.reader) for cell in cells} == {
         ("tiny", "bi"),
         ("tiny", "late"),
         ("published", "cross"),
     }
     known = {c.depth: c.metrics for c in RunFolder(folder).cells() if c.name == cell}
     for found in cells:
-        if found.encoder == "cross" and found.split == "test":
+        if found.reader == "cross" and found.split == "test":
             assert found.metrics == pytest.approx(known[found.depth])
 
 
@@ -288,7 +288,7 @@ def test_duplicates_in_both_directions_do_not_find_themselves(tiny_checkpoint, t
     pairs = [(asked[at], asked[at ^ 1]) for at in range(24)]
     content = "".join("\t".join(pair) + "\n" for pair in [("query", "text"), *pairs])
     (tmp_path / "twins.tsv").write_text(content)
-    words = ["--pairs", str(tmp_path / "twins.tsv"), "--select", "train", "--encoder", "bi", "late"]
+    words = ["--pairs", str(tmp_path / "twins.tsv"), "--select", "train", "--reader", "bi", "late"]
     assert toy_runs.run(tiny_checkpoint, "bundled", tmp_path / "run", *words) == 0
     splits = read_search([str(tmp_path / "twins.tsv")], learns=False).splits
     for cell in RunFolder(tmp_path / "run").cells():

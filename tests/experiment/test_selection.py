@@ -64,9 +64,9 @@ def decided(folder):
 @pytest.mark.parametrize(
     "tune",
     [
-        "sst para sts --encoder bi cross --tune frozen",
-        "para sts --encoder bi --tune joint",
-        "para sts --encoder cross --tune full --rates 1e-4 1e-3",
+        "sst para sts --reader bi cross --tune frozen",
+        "para sts --reader bi --tune joint",
+        "para sts --reader cross --tune full --rates 1e-4 1e-3",
     ],
     ids=lambda words: words.split("--tune ")[1],
 )

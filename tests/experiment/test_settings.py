@@ -100,20 +100,21 @@ def test_a_recipes_own_pooling_stands_unless_another_is_asked_for():
 
 
 def test_a_program_says_the_same_as_the_command_line():
-    words = "--pretrain none sup --task sts --encoder bi cross --seeds 2 --simcse-lr 1e-4"
+    words = "--pretrain none sup --task sts --reader bi cross --seeds 2 --simcse-lr 1e-4"
     assert parse_options(words.split()) == Settings(
         pretrain=("none", "sup"),
         task="sts",
-        encoder=("bi", "cross"),
+        reader=("bi", "cross"),
         seeds=2,
         simcse={"learning_rate": 1e-4},
     )
     assert parse_options([]) == Settings()
+    assert parse_options(["--encoder", "late"]) == Settings(reader="late")  # as up to 1.1
 
 
 def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
-    settings = Settings(pretrain="sup", task="all", encoder="cross", tune="full")
-    assert (settings.pretrain, settings.encoder, settings.tune) == (("sup",), ("cross",), ("full",))
+    settings = Settings(pretrain="sup", task="all", reader="cross", tune="full")
+    assert (settings.pretrain, settings.reader, settings.tune) == (("sup",), ("cross",), ("full",))
     assert settings.tasks == tuple(COURSE) and list(settings.training_files()) == ["sup"]
     assert Settings(task=["sts", "sst", "sts"]).tasks == ("sts", "sst")
     assert list(Settings(pretrain=("none", "unsup", "none")).training_files()) == ["unsup"]
@@ -172,7 +173,7 @@ def test_the_folders_name_differs_with_any_setting_that_decides_a_number():
     plain = Settings(task=("sst", "sts"))
     assert re.fullmatch(r"runs/none_sst\+sts_bi\+cross_frozen_[0-9a-f]{8}", str(plain.folder()))
     others = [
-        *({"task": "sst"}, {"encoder": "cross"}, {"tune": "full"}, {"pretrain": "sup"}),
+        *({"task": "sst"}, {"reader": "cross"}, {"tune": "full"}, {"pretrain": "sup"}),
         *({"seed": 1}, {"seeds": 2}, {"features": "concat"}, {"preset": "paper"}),
         *({"simcse": {"temperature": 0.1}}, {"head": {"num_epochs": 3}}, {"backbone": "b"}),
         *({"data": "d"}, {"pooling": "avg"}, {"sup_data": "f"}, {"precision": "float32"}),

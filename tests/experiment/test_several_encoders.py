@@ -39,7 +39,7 @@ def other_checkpoint(tiny_checkpoint, tmp_path_factory):
     return folder
 
 
-WORDS = ["--pretrain", "none", "unsup", "--task", "sst", "sts", "--encoder", "bi", "cross"]
+WORDS = ["--pretrain", "none", "unsup", "--task", "sst", "sts", "--reader", "bi", "cross"]
 WORDS += ["--pooling", "avg", "--cost-seconds", "0.1"]
 
 
@@ -97,7 +97,7 @@ def test_page_and_costs_name_every_encoder(folder):
     page = (folder / "report.html").read_text()
     assert "tiny" in page and "other" in page
     costs = json.loads((folder / "costs.json").read_text())
-    places = [(cell["task"], cell["cost"]["encoder"], cell["model"]) for cell in costs["cells"]]
+    places = [(cell["task"], cell["cost"]["reader"], cell["model"]) for cell in costs["cells"]]
     assert sorted(places) == sorted(
         (task, reader, model)
         for model in ("tiny", "other")
@@ -116,7 +116,7 @@ def test_the_same_command_again_computes_nothing(
 
 def test_a_stage_has_its_name_without_trainings():
     """A published head is scored on the untuned encoder only."""
-    settings = Settings(pretrain=("none", "unsup"), tune="none", encoder="cross", task="sts")
+    settings = Settings(pretrain=("none", "unsup"), tune="none", reader="cross", task="sts")
     assert [(stage.name, bool(stage.trainings)) for stage in grid(settings)] == [
         ("none", True),
         ("unsup", False),

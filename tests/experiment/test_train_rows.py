@@ -6,7 +6,7 @@ from toy_runs import cells_of, numbers
 from data.examples import Sentence, SentencePair
 from data.selection import nested_rows
 
-WORDS = ["--task", "sts", "--encoder", "bi", "cross", "--seeds", "2"]
+WORDS = ["--task", "sts", "--reader", "bi", "cross", "--seeds", "2"]
 SIZES = ["--train-rows", "12", "24", "all"]
 
 
@@ -44,7 +44,7 @@ def test_cells_of_all_rows_are_those_of_a_run_without_sizes(folders):
 
 def test_sizes_have_names_of_their_own_and_share_what_a_frozen_encoder_read(folders):
     few, _ = folders
-    names = {cell.name for cell in cells_of(few) if cell.task == "sts" and cell.encoder == "bi"}
+    names = {cell.name for cell in cells_of(few) if cell.task == "sts" and cell.reader == "bi"}
     stem = "none-sts-bi-frozen-interaction"
     assert names == {f"{stem}-{s}{n}" for s in (42, 43) for n in ("-12rows", "-24rows", "")}
     assert {cell.labels for cell in cells_of(few)} == {12, 24, 48}

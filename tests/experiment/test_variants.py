@@ -40,7 +40,7 @@ def folder(finished, tmp_path):
         (["--head-lr", "0.1"], "--head-lr: not given there, 0.1 now"),
         (["--head-epochs", "3"], "--head-epochs: 2 there, 3 now"),
         (["--seeds", "2", "--task", "sst"], "--task: sts there, sst now; --seeds: 1 there, 2 now"),
-        (["--encoder", "bi", "cross", "--dry-run"], "--encoder: bi there, bi cross now"),
+        (["--reader", "bi", "cross", "--dry-run"], "--reader: bi there, bi cross now"),
     ],
 )
 def test_another_command_is_refused_in_the_folder_and_named(flags, said, finished, start, capsys):
@@ -162,7 +162,7 @@ def test_pairs_are_read_in_both_orders(start, toy_data, tmp_path, monkeypatch):
         return fit_heads(encoder, head_tasks, *rest, **more)
 
     monkeypatch.setattr("heads.train.fit_heads", fitted)
-    argv = ["--task", "sts", "sst", "--encoder", "cross", "--both-orders"]
+    argv = ["--task", "sts", "sst", "--reader", "cross", "--both-orders"]
     assert start(tmp_path / "r", *argv) == 0
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])

@@ -33,7 +33,7 @@ def wide(tiny_checkpoint, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def run(wide, toy_data, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "wide"
-    flags = ["--pretrain", "unsup", "--task", "sts", "--encoder", "bi", "cross", "late"]
+    flags = ["--pretrain", "unsup", "--task", "sts", "--reader", "bi", "cross", "late"]
     flags += ["--tune", "frozen", "full", "--rates", "1e-4"]
     assert toy_runs.run(wide, toy_data, folder, *flags) == 0
     return folder

@@ -19,10 +19,10 @@ __all__ = ["compare"]
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
 # The fewest cells, unless a test names more.
-SMALL += ["--cost-seconds", "0", "--encoder", "bi", "--no-baseline"]
+SMALL += ["--cost-seconds", "0", "--reader", "bi", "--no-baseline"]
 # As in the course: the toy data is too small to hold out a part of train.
 SMALL += ["--select", "dev"]
-GRID = ["--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross"]
+GRID = ["--pretrain", "none", "sup", "--task", "all", "--reader", "bi", "cross"]
 GRID += ["--tune", "frozen", "full", "--pooling", "avg", "--geometry-steps", "2"]
 
 
@@ -57,7 +57,7 @@ def small(checkpoint, data, folder, **more: Any) -> Settings:
     return Settings(
         backbone=str(checkpoint), data=str(data), run_dir=Path(folder), device="cpu",
         precision="float32", simcse=simcse, head={"num_epochs": 2},
-        **{"encoder": "bi", "no_baseline": True, "select": "dev"} | more,
+        **{"reader": "bi", "no_baseline": True, "select": "dev"} | more,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def grid(checkpoint: Path, data: Path, folder: Path, *flags: str) -> dict[str, A
     argv += "--simcse-steps 4 --eval-steps 2 --head-epochs 2 --device cpu --cost-seconds 0".split()
     argv += ["--select", "dev"]  # as in the course
     assert main([*argv, "--precision", "float32", "--threads", "1", *flags]) == 0
-    names = ("pretrain", "task", "encoder", "tune", "features", "seed", "split")
+    names = ("pretrain", "task", "reader", "tune", "features", "seed", "split")
     return {
         "-".join(str(cell[name]) for name in names): [
             *(cell["metrics"][n] for n in sorted({*cell["metrics"]} - {AVERAGE_PRECISION})),
@@ -100,8 +100,8 @@ def all_runs(checkpoint: Path, data: Path, scratch: Path) -> dict[str, Any]:
             numbers[f"head, {task} {encoder} {tune}"] = head(
                 checkpoint, data, scratch / "cache", task, encoder, **settings
             )
-    flags = "--pretrain none unsup sup --task all --encoder bi cross".split()
+    flags = "--pretrain none unsup sup --task all --reader bi cross".split()
     numbers |= grid(checkpoint, data, scratch / "frozen" / "r", *flags)
-    flags = "--task sts --encoder bi cross --tune full --seeds 2 --features concat".split()
+    flags = "--task sts --reader bi cross --tune full --seeds 2 --features concat".split()
     numbers |= grid(checkpoint, data, scratch / "full" / "r", *flags)
     return numbers

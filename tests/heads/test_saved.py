@@ -65,8 +65,8 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
     for path in (foreign, tmp_path / "absent.safetensors", tiny_checkpoint / "model.safetensors"):
         with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(path)
-    about = {"task": "sst", "encoder": "bi", "pretrain": "sup", "config": "{}"}
-    for name, value in ("task", "sudoku"), ("encoder", "tri"), ("config", "[]"):
+    about = {"task": "sst", "reader": "bi", "pretrain": "sup", "config": "{}"}
+    for name, value in ("task", "sudoku"), ("reader", "tri"), ("config", "[]"):
         save_file({"x": torch.zeros(1)}, foreign, about | {name: value})
         with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(foreign)
@@ -80,7 +80,7 @@ def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_en
     tiny_encoder.save(tmp_path / "backbones" / "sup-1")
     path = tmp_path / "heads" / "sup-sts-cross-1.safetensors"
     path.parent.mkdir()
-    about = {"task": "sts", "encoder": "cross", "pretrain": "sup"}
+    about = {"task": "sts", "reader": "cross", "pretrain": "sup"}
     about["config"] = '{"seed": 1, "of a later version": 0}'
     save_file({"x": torch.zeros(1)}, path, about)
     with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):

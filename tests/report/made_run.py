@@ -80,7 +80,7 @@ def _predictions(task, examples, cell):
     """Return predictions and what lies behind them; those of the bi-encoder are the better ones."""
     draw = np.random.default_rng([len(cell.name), cell.seed])
     labels = np.array([example.label for example in examples], float)
-    noise = draw.normal(0, 0.6 if cell.encoder == "bi" else 1.4, len(labels))
+    noise = draw.normal(0, 0.6 if cell.reader == "bi" else 1.4, len(labels))
     if task.label_kind == "score":
         return labels + noise, labels + noise
     if task.label_kind == "binary":
@@ -104,7 +104,7 @@ def add_costs(run: Path) -> None:
     """Write what `python -m report cost` measures of two cells."""
     cells = []
     for kind, compared in (("bi", 1e6), ("cross", None)):
-        cost = {"encoder": kind, "passes": 1, "flops": 1e9, "milliseconds": 3.0}
+        cost = {"reader": kind, "passes": 1, "flops": 1e9, "milliseconds": 3.0}
         cost |= {"examples_per_second": 500.0, "comparisons_per_second": compared}
         name = f"none-para-{kind}-frozen-concat-1"
         cells.append({"cell": name, "task": "para", "cost": cost})

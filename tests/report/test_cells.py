@@ -13,13 +13,13 @@ from made_cells import METRICS, cell, para_cell, tagged
 from data.examples import DataError
 from report import table
 from report.cell import Cell, best_known, csv_columns, phenomena_rows
+from report.costs import read_costs
 from report.run_folder import RunFolder
 from report.table import results_table, summary, verdict_text
 
-# As version 0.5.0 wrote them, but for train_rows and the last two; who reads a results.csv reads
-# it by these names.
+# Whoever reads a results.csv reads it by these names.
 COLUMNS = (
-    "pretrain,task,encoder,tune,features,backbone,data,seed,train_rows,split,n,accuracy,f1,pearson,spearman,"
+    "pretrain,task,reader,tune,features,backbone,data,seed,train_rows,split,n,accuracy,f1,pearson,spearman,"
     "average_precision,cosine_spearman,seconds,sentences_per_second,steps,rate"
 )
 
@@ -62,7 +62,7 @@ def row(cells) -> dict[str, str]:
     ("select", "told"), [("dev", "epochs chosen on dev"), ("last", "epochs all"), ("train", "")]
 )
 def test_epochs_that_dev_chose_are_named_in_table_and_verdict(select, told):
-    cells = [cell(encoder=reader, select=select) for reader in ("bi", "cross")]
+    cells = [cell(reader=reader, select=select) for reader in ("bi", "cross")]
     above = results_table(cells).splitlines()[0]
     assert told in above and ("epochs" in above) == bool(told)
     assert ("chosen on dev" in verdict_text(cells, [], [])) == (select == "dev")
@@ -71,7 +71,7 @@ def test_epochs_that_dev_chose_are_named_in_table_and_verdict(select, told):
 def test_the_table_shows_what_applies_and_no_column_of_dashes():
     shown = row([cell()])
     assert list(shown) == [
-        "encoder", "pearson", "spearman", "cosine (Spearman)", "no overlap",
+        "reader", "pearson", "spearman", "cosine (Spearman)", "no overlap",
     ]  # fmt: skip
     assert (shown["pearson"], shown["spearman"]) == ("0.500", "0.250")
     assert shown["cosine (Spearman)"] == "undefined"  # of an old version, which did not measure it
@@ -81,7 +81,7 @@ def test_the_table_shows_what_applies_and_no_column_of_dashes():
     assert line.endswith("train overlap 25.0%")
     bare = cell(metrics={**METRICS, "cosine_spearman": 0.75})
     assert row([bare])["cosine (Spearman)"] == "0.750"
-    assert "cosine (Spearman)" not in row([cell(encoder="cross")])
+    assert "cosine (Spearman)" not in row([cell(reader="cross")])
     assert row([cell(metrics=dict.fromkeys(METRICS))])["pearson"] == "undefined"
     interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "percentile"}, "f1": None}
     shown = row([para_cell(interval=interval)])
@@ -97,9 +97,9 @@ def test_the_table_shows_what_applies_and_no_column_of_dashes():
 
 def test_a_table_fits_a_terminal_and_loses_what_matters_least(monkeypatch):
     seeds = [
-        cell(seed=seed, encoder=encoder, labels=labels, steps=labels // 2)
+        cell(seed=seed, reader=reader, labels=labels, steps=labels // 2)
         for seed in (1, 2)
-        for encoder in ("bi", "late", "cross")
+        for reader in ("bi", "late", "cross")
         for labels in (250, 1000)
     ]
     lines = results_table(seeds).splitlines()
@@ -145,6 +145,18 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
     assert not (tmp_path / "none" / "phenomena.csv").exists()
 
 
+def test_the_reader_was_called_encoder_up_to_1_1(tmp_path):
+    run = RunFolder(tmp_path)
+    run.write_results([cell(reader="late")])
+    run.write_json("config.json", {"options": {"encoder": ["late"]}})
+    results = tmp_path / "results.json"
+    results.write_text(results.read_text().replace('"reader":', '"encoder":'))
+    assert run.cells() == [cell(reader="late")]
+    assert run.config()["options"]["reader"] == ["late"]
+    run.write_json("costs.json", {"cells": [{"cost": {"encoder": "bi"}}]})
+    assert read_costs(tmp_path / "costs.json")["cells"][0]["cost"]["reader"] == "bi"
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -158,7 +170,7 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
         {"seed": "1"},
         {"metrics": {"accuracy": "high", "f1": None, "pearson": None, "spearman": None}},
         {"phenomena": {"place": {"n": 3}}},
-        {"encoder": "distilled"},  # of 0.14.0
+        {"reader": "distilled"},  # of 0.14.0
         {"interval": {"f1": {"low": "x"}}},
         [3],
     ],

@@ -110,8 +110,8 @@ def test_two_runs_are_compared_by_system_and_seed(tmp_path, data, capsys):
 
 
 def test_single_systems_are_compared_whatever_they_and_their_seeds_are(tmp_path, data, capsys):
-    a = made_run(tmp_path / "a", data, 1.0, seeds=(1,), encoder="bi")
-    b = made_run(tmp_path / "b", data, 1.0, seeds=(9,), encoder="cross")
+    a = made_run(tmp_path / "a", data, 1.0, seeds=(1,), reader="bi")
+    b = made_run(tmp_path / "b", data, 1.0, seeds=(9,), reader="cross")
     code, out, _ = run_command(capsys, a, b)
     assert code == 0 and "A sup-bi-frozen-concat and B sup-cross-frozen-concat" in out
 

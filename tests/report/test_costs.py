@@ -82,23 +82,23 @@ def test_single_examples_are_different_ones_and_the_first_does_not_count(machine
     assert machine.amounts == [*range(costs.SINGLES + 1)]
 
 
-def measured(machine, encoder, budget=15.0):
+def measured(machine, reader, budget=15.0):
     """Return the cost of a made head."""
     ways = {"bi": (machine.encode, machine.compare), "late": (machine.tokens, machine.compare)}
-    cost = speeds(PAIRS, budget, machine.score, ways.get(encoder))
-    return {"encoder": encoder, "passes": 1 if encoder == "cross" else 2, **cost}
+    cost = speeds(PAIRS, budget, machine.score, ways.get(reader))
+    return {"reader": reader, "passes": 1 if reader == "cross" else 2, **cost}
 
 
 @pytest.mark.parametrize(
-    ("encoder", "pairs", "texts", "comparisons", "size", "search"),
+    ("reader", "pairs", "texts", "comparisons", "size", "search"),
     [
         ("bi", 1 / 0.021, 100, 1000, 16, 10.01),  # one text is half of a pair
         ("late", 1 / 0.021, 100, 1000, 48, 10.01),
         ("cross", 50, None, None, None, 200),
     ],
 )
-def test_speeds_are_those_of_the_machine(machine, encoder, pairs, texts, comparisons, size, search):
-    cost = measured(machine, encoder)
+def test_speeds_are_those_of_the_machine(machine, reader, pairs, texts, comparisons, size, search):
+    cost = measured(machine, reader)
     assert machine.now < 16
     assert (cost["milliseconds"], cost["examples_per_second"]) == pytest.approx((20, pairs))
     assert cost["spread"]["examples_per_second"] == pytest.approx([pairs, pairs])
@@ -111,7 +111,7 @@ def test_speeds_are_those_of_the_machine(machine, encoder, pairs, texts, compari
 
 
 def test_a_search_takes_between_its_fastest_and_its_slowest_rounds():
-    cost = {"encoder": "bi", "passes": 2, "milliseconds": 20.0, "comparisons_per_second": 1e4}
+    cost = {"reader": "bi", "passes": 2, "milliseconds": 20.0, "comparisons_per_second": 1e4}
     cost["spread"] = {"milliseconds": [10.0, 40.0], "comparisons_per_second": [5e3, 2e4]}
     assert search_seconds(cost) == pytest.approx(0.01 + 1)
     assert search_spread(cost) == pytest.approx((0.005 + 0.5, 0.02 + 2))
@@ -136,8 +136,8 @@ def test_readers_are_measured_on_as_many_tokens(machine):
     assert 1 / bi["examples_per_second"] == pytest.approx(1 / cross["examples_per_second"] + 0.001)
 
 
-def speed(encoder, task="sts", **more):
-    return {"task": task, "cost": {"encoder": encoder, "comparisons_per_second": None} | more}
+def speed(reader, task="sts", **more):
+    return {"task": task, "cost": {"reader": reader, "comparisons_per_second": None} | more}
 
 
 def test_at_break_even_both_take_the_same_time():
@@ -169,7 +169,7 @@ def test_durations_in_words():
 
 def test_the_costs_of_a_run_are_a_table_per_task(machine):
     cells = [{"task": "sts", "cost": measured(machine, kind)} for kind in ("bi", "late", "cross")]
-    single = {"encoder": "bi", "passes": 1, **speeds([("one",)], 1.0, machine.score)}
+    single = {"reader": "bi", "passes": 1, **speeds([("one",)], 1.0, machine.score)}
     assert search_seconds(single) is None
     about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
     about |= {"load": 0.25}

@@ -151,7 +151,7 @@ def tried(encoder, *scores, **more):
     rates = [5e-5, 1.5e-4, 5e-4]
     trials = [{"rate": r, "score": score} for r, score in zip(rates, scores, strict=False)]
     best = max(trials, key=lambda trial: trial["score"] or 0)
-    return cell(encoder=encoder, tune="full", choice=best | {"tried": trials}, **more)
+    return cell(reader=encoder, tune="full", choice=best | {"tried": trials}, **more)
 
 
 def test_rates_are_compared_one_by_one_and_each_at_its_best():

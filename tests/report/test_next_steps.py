@@ -59,7 +59,7 @@ def test_a_run_is_not_written_over_by_the_next_one():
     ("features", "form"), [("interaction", "--onnx my-head.onnx"), ("cls", "--out my-encoder")]
 )
 def test_a_cross_encoder_is_exported_in_the_form_that_it_has(features, form):
-    found = steps([cell(encoder="cross", features=features)])
+    found = steps([cell(reader="cross", features=features)])
     assert any(form in command for command in found.values())
 
 

@@ -89,7 +89,7 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
         systems = {}
         for (pretrain, encoder, tune), noise in noises.items():
             for seed in seeds:
-                own = make(pretrain=pretrain, encoder=encoder, tune=tune, split=split, seed=seed)
+                own = make(pretrain=pretrain, reader=encoder, tune=tune, split=split, seed=seed)
                 scores = gold + draw.normal(0, noise[k], N)
                 values = scores if task == "sts" else (scores > 0.5).astype(float)
                 systems.setdefault(own.system, {})[seed] = values
@@ -145,8 +145,8 @@ def test_three_readers_are_adjusted_together_and_without_test_labels_dev_is_aske
 
 
 def test_a_metric_without_a_value_is_neither_best_nor_compared():
-    cells = [cell(split="test", encoder=reader) for reader in ("bi", "cross")]
-    cells.append(cell(split="test", encoder="cross", tune="full"))
+    cells = [cell(split="test", reader=reader) for reader in ("bi", "cross")]
+    cells.append(cell(split="test", reader="cross", tune="full"))
     gold = np.arange(N) % 6.0
     systems = {c.system: {1: np.ones(N)} for c in cells[:2]} | {cells[2].system: {1: -gold}}
     (judged,) = judge([Scored("sts", "test", systems, gold, alone(N))], cells)
@@ -164,7 +164,7 @@ def run(tmp_path):
     cells, folder = [], RunFolder(tmp_path)
     for reader in ("bi", "cross"):
         for seed in (1, 2):
-            own = cell(encoder=reader, seed=seed, split="test", n=30)
+            own = cell(reader=reader, seed=seed, split="test", n=30)
             scores = labels + DRAW.normal(0, 0.3 if reader == "cross" else 3, 30)
             ids = [pair.id for pair in pairs]
             folder.write_predictions(own.name, TASKS["sts"], "test", ids, scores)
@@ -225,7 +225,7 @@ def test_word_overlap_is_a_row_that_needs_no_training(tmp_path):
     assert overlap_calls("sst", train, train) is None
     folder, cells = RunFolder(tmp_path), []
     for reader in ("bi", "late", "cross"):
-        own = para_cell(encoder=reader, split="test", n=60)
+        own = para_cell(reader=reader, split="test", n=60)
         calls = np.array([pair.label for pair in pairs])
         calls[: 3 * len(reader)] = 1 - calls[: 3 * len(reader)]
         folder.write_predictions(

@@ -31,7 +31,7 @@ def place(best, estimates, comparisons=(), task="sts", split="test", **question)
     where = {"task": task, "split": split}
     main = {"metric": METRICS[task]}
     names = dict.fromkeys(entry["system"] for entry in estimates if not is_floor(entry["system"]))
-    keys = ("pretrain", "encoder", "tune")
+    keys = ("pretrain", "reader", "tune")
     systems = {name: dict(zip(keys, name.split("-"), strict=True)) for name in names}
     asked = {"systems": systems, "best": best, "chosen_on": "", "changes": [], **question}
     return {

@@ -229,7 +229,7 @@ def test_two_ranks_tune_a_head_and_its_encoder_as_one_does(
 def whole_command(checkpoint, data, folder):
     """Return the exit code of a run, and what this process printed."""
     argv = ["--run-dir", str(folder), "--backbone", str(checkpoint), "--data", str(data)]
-    argv += "--pretrain sup --task sts --encoder bi cross --device cpu".split()
+    argv += "--pretrain sup --task sts --reader bi cross --device cpu".split()
     argv += "--precision float32 --simcse-steps 4 --eval-steps 2 --head-epochs 2".split()
     argv += ["--cost-seconds", "0.2"]
     with contextlib.nullcontext() if processes.rank() else redirect_stdout(io.StringIO()) as told:
@@ -242,7 +242,7 @@ def test_two_processes_make_one_run_folder(ranks, scratch):
     assert code == 0 and other == (0, None)
     assert "2 processes" in told and told.count("machine   cpu") == 1
     results = json.loads((scratch / "run" / "results.json").read_text())
-    assert [(cell["pretrain"], cell["encoder"]) for cell in results] == [
+    assert [(cell["pretrain"], cell["reader"]) for cell in results] == [
         ("none", "bi"),
         ("sup", "bi"),
         ("sup", "cross"),

@@ -156,7 +156,7 @@ def test_the_command_learns_from_a_teacher_and_finds_the_encoder_again(
     command = ["--pretrain", "teacher", "--teacher", str(teacher_folder), "--task", "sts"]
     command += ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--device", "cpu"]
     command += ["--simcse-steps", "4", "--simcse-batch-size", "16", "--cost-seconds", "0"]
-    command += ["--encoder", "bi", "--no-baseline"]
+    command += ["--reader", "bi", "--no-baseline"]
     command += ["--run-dir", str(tmp_path / "runs" / "a")]
     assert main(command) == 0
     assert "tuning    teacher, seed 42" in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """Does contrastive tuning on synthetic data help on other data? Cosines without a head, over seeds.
 
-    python run_multitask.py --pretrain none unsup sup --task sts --encoder bi --seeds 5
+    python run_multitask.py --pretrain none unsup sup --task sts --reader bi --seeds 5
     python -m data.synthetic.probes.carry_over RUN --synthetic data/bundled --data DATA
 
 The encoders are those of a finished run, one per contrastive objective and seed. The sets are the
