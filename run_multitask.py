@@ -174,7 +174,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
 
 def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work, say: Say) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
-    from experiment.cells import decisive, over_folds, write_training
+    from experiment.cells import decisive, write_training
 
     made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
     if "search" in splits:
@@ -182,14 +182,12 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work, say: 
         return
     results = fitted_cells(opened, training, tuned, splits, made_of, work, say)
     # Every row of a table in folds is scored by the head of its fold.
+    folds = []
     for task, whole in splits.items():
-        folds = []
         for number, fold in enumerate(whole.folds):
             of_fold = made_of | {"fold": number}
             folds += fitted_cells(opened, training, tuned, {task: fold}, of_fold, work, say)
-        if folds:
-            results = [over_folds(results[0], folds, whole)]
-    write_training(opened, training, tuned, results, work)
+    write_training(opened, training, tuned, results, folds, work)
 
 
 def search_corpus(

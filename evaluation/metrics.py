@@ -17,6 +17,7 @@ PartMetrics = dict[tuple[str, str], tuple[float | None, int]]  # (part, metric) 
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
 AVERAGE_PRECISION = "average_precision"  # of the probabilities of yes
+COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 SHOWN = {
     "accuracy": "accuracy",
     AVERAGE_PRECISION: "average precision",

@@ -1,9 +1,9 @@
-"""The scores of a split in results.json: metrics, intervals, leaks, thresholds, calibration.
+"""The scores of a split in results.json, all of them functions of what a run keeps of its rows.
 
 Legend: N rows, M held-out training pairs, C classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,15 +13,69 @@ from data.examples import Example
 from data.overlap import Overlap, Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
-from evaluation.intervals import IN_FOLDS, intervals
-from evaluation.metrics import best_threshold, labels_of, row_errors, task_metrics
+from evaluation.intervals import intervals
+from evaluation.metrics import (
+    AVERAGE_PRECISION,
+    COSINE,
+    best_threshold,
+    labels_of,
+    row_errors,
+    spearman,
+    task_metrics,
+)
 
 BINS = 15  # of equal width, as in Guo et al. 2017
 ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
+AT_BEST = ("accuracy", "f1")  # metrics with a threshold of their own
 
 Block = dict[str, Any]  # a part of a cell in results.json
-# Scored rows, (N,) bool, and the scores (M,) and labels (M,) that choose their threshold.
-Chooser = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+# What is known of N rows, by name:
+#     predictions     (N,)
+#     soft            (N,) or (N, C), what is behind them, see heads.heads.Head.soft
+#     before          (N,), predictions directly after the task's phase of a sequential training
+#     swapped         like soft, of the pairs in the other order
+#     cosines         (N,), the encoder's similarity of pairs that are scored, without a head
+#     cls_cosines     (N,), that of the [CLS] states
+#     cosine_calls    (N,), 1 from the threshold of the cosine on
+#     accuracy_calls  (N,), 1 from the threshold on that is best for accuracy; f1_calls likewise
+# Only the first is always there.
+Rows = Mapping[str, np.ndarray]
+
+
+def score_rows(
+    task: str,
+    examples: Sequence[Example],
+    rows: Rows,
+    seen: Seen,
+    thresholds: Mapping[str, float] | None = None,
+    wider: float = 1.0,
+) -> Block:
+    """Return the fields of a cell that its rows determine: those of `score_split` and more.
+
+    Args:
+        thresholds: of the calls in `rows`, and `n`, the number of held-out pairs that chose them.
+        wider: the factor of all intervals.
+    """
+    kind, labels, clusters = TASKS[task].label_kind, labels_of(examples), clusters_of(examples)
+    scores = score_split(task, examples, rows["predictions"], seen, wider)
+    if kind == "binary":
+        scores["metrics"][AVERAGE_PRECISION] = average_precision(rows["soft"], labels)
+    if kind != "score":
+        scores["calibration"] = calibration(rows["soft"], labels)
+    if "cosines" in rows:
+        scores["metrics"][COSINE] = spearman(rows["cosines"], labels)
+    if "cls_cosines" in rows:
+        scores["cls_cosine"] = spearman(rows["cls_cosines"], labels)
+    if "before" in rows:
+        scores["before"] = task_metrics(task, rows["before"], labels)
+    if "swapped" in rows:
+        scores["both_orders"] = in_both_orders(
+            task, rows["soft"], rows["swapped"], labels, clusters
+        )
+    if thresholds:
+        scores["threshold"] = at_thresholds(task, rows, thresholds, labels, clusters, wider)
+    return scores
 
 
 def score_split(
@@ -80,42 +134,47 @@ def scores_of(
     }
 
 
-def at_threshold(
-    task: str,
-    probabilities: np.ndarray,
-    labels: np.ndarray,
-    held_out: np.ndarray,
-    held_out_labels: np.ndarray,
-    *,
-    clusters: np.ndarray,
-    folds: Sequence[Chooser] = (),
-) -> Block:
-    """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
+def average_precision(probabilities: np.ndarray, labels: np.ndarray) -> float | None:
+    """Return the average precision of N probabilities of yes, None without a positive row."""
+    # Takes half a second to load, and similarities do not need it.
+    from sklearn.metrics import average_precision_score
 
-    The labels of the N scored rows are not used for the choice, so a user would get this score.
+    return float(average_precision_score(labels, probabilities)) if labels.any() else None
 
-    Args:
-        held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
-        folds: what chooses the threshold for the rows of each fold, whose head is another one.
 
-    Returns:
-        `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
-        or above the threshold are positive.
+def best_thresholds(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return the thresholds that are best for accuracy and for F1 on M held-out pairs, and `n`.
+
+    Scored rows are not used for the choice, so a user would get their scores.
     """
-    block: Block = {"n": len(held_out)}
-    wider = IN_FOLDS if folds else 1.0
-    for metric in ("accuracy", "f1"):
-        best = best_threshold(held_out, held_out_labels, metric)
-        threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
-        thresholds = np.full(len(labels), threshold)
-        for rows, of_fold, labels_of_fold in folds:
-            thresholds[rows] = best_threshold(of_fold, labels_of_fold, metric)
-        calls = (probabilities >= thresholds).astype(np.float64)
-        block[metric] = {
-            "threshold": threshold,
-            "value": task_metrics(task, calls, labels, [metric])[metric],
-            "interval": _intervals(task, calls, labels, clusters, [metric], wider)[metric],
-        }
+    best = {name: best_threshold(probabilities, labels, name) for name in AT_BEST}
+    # JSON has no infinity.
+    thresholds = {name: float(np.clip(value, 0.0, ABOVE_ALL)) for name, value in best.items()}
+    return {"n": len(labels), **thresholds}
+
+
+def at_thresholds(
+    task: str,
+    rows: Rows,
+    thresholds: Mapping[str, float],
+    labels: np.ndarray,
+    clusters: np.ndarray,
+    wider: float = 1.0,
+) -> Block:
+    """Return `n`, and for accuracy and F1 the `threshold`, and `value` and `interval` of its calls.
+
+    The threshold of the cosine is a number.
+    """
+    block: Block = {"cosine": thresholds["cosine"]} if "cosine" in thresholds else {}
+    for metric in AT_BEST:
+        calls = rows.get(f"{metric}_calls")
+        if calls is not None:
+            block["n"] = thresholds["n"]
+            block[metric] = {
+                "threshold": thresholds[metric],
+                "value": task_metrics(task, calls, labels, [metric])[metric],
+                "interval": _intervals(task, calls, labels, clusters, [metric], wider)[metric],
+            }
     return block
 
 

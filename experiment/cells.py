@@ -16,38 +16,22 @@ from data.selection import (
     of_all_rows,
     parts_of,
 )
-from data.tasks import EVERY_ROW, TASKS, Splits, Task
-from evaluation.clusters import clusters_of
+from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.intervals import IN_FOLDS
-from evaluation.metrics import (
-    AVERAGE_PRECISION,
-    best_threshold,
-    is_labelled,
-    labels_of,
-    score_on,
-    spearman,
-    task_metrics,
-)
-from evaluation.scoring import (
-    ABOVE_ALL,
-    Chooser,
-    at_threshold,
-    calibration,
-    in_both_orders,
-    score_split,
-)
+from evaluation.metrics import best_threshold, is_labelled, labels_of, score_on
+from evaluation.scoring import ABOVE_ALL, AT_BEST, best_thresholds, score_rows
 from experiment.grid import PlannedHead, Training
 from experiment.opening import Run, Tuned
 from heads.choice import PATIENCE, PATIENT_EPOCHS, Chosen
 from heads.config import HeadConfig
-from heads.features import FEATURES, Features
+from heads.features import FEATURES
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
 from heads.saved import save_head
 from heads.train import FittedHead, HeadTask, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
-from report.cell import ALL, COSINE, Cell, Coordinates
+from report.cell import ALL, Cell, Coordinates
 from report.run_folder import MODEL, RunFolder
 from runtime.errors import UserError
 from runtime.files import digest
@@ -64,7 +48,6 @@ class FittedCell:
     fitted: FittedHead  # the head and its predictions
     encoder: SentenceEncoder  # in its state after training
     chosen: Chosen | None  # epochs and rate, if a part of train chose them
-    folds: tuple["FittedCell", ...] = ()  # of a table in folds: the heads that scored its rows
 
 
 def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
@@ -189,32 +172,84 @@ def inputs_of_head(
     return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
 
 
-def over_folds(result: FittedCell, folds: Sequence[FittedCell], splits: Splits) -> FittedCell:
-    """Return a head that was trained on all rows, with the predictions of the folds' heads."""
+@dataclass(frozen=True)
+class Predicted:
+    """What is kept of a trained head; every score of its cells is a function of it."""
 
-    def merged(of_folds: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        return {EVERY_ROW: of_all_rows(splits, [of_fold["test"] for of_fold in of_folds])}
+    rows: dict[str, dict[str, np.ndarray]]  # split -> arrays, see evaluation.scoring.Rows
+    thresholds: dict[str, float]  # of the calls among them, and `n`, the rows that chose them
+    known: list[Example]  # labelled examples that the head or its thresholds learnt from
+    labels: int  # number of training examples
+    seconds: float
 
-    fits, inputs = [fold.fitted for fold in folds], result.fitted.inputs["train"]
-    assert isinstance(inputs, FrozenInputs)
-    fitted = replace(
-        result.fitted,
-        logits=merged([fit.logits for fit in fits]),
-        predictions=merged([fit.predictions for fit in fits]),
-        soft=merged([fit.soft for fit in fits]),
-        # Without the pairs in the other order.
-        inputs={EVERY_ROW: replace(inputs, index=inputs.index[: len(splits.all)])},
-        seconds=sum((fit.seconds for fit in fits), result.fitted.seconds),
+
+def predicted(opened: Run, result: FittedCell, tuned: Tuned, splits: Splits) -> Predicted:
+    """Return what a trained head, and its encoder without it, say of the rows of the splits."""
+    cell, head_task, fitted = result.cell, result.head_task, result.fitted
+
+    def read(examples: list[Any]) -> np.ndarray:
+        """Return probabilities or scores of examples that the head has not read yet."""
+        inputs = inputs_of(
+            result.encoder,
+            {"": examples},
+            head_task.features,
+            head_task.config.tune,
+            opened.cache,
+            fingerprint=tuned.fingerprint,
+        )
+        return head_soft(fitted.head, inputs[""])
+
+    train, held_out = train_examples(cell, splits.train), rows_for_a_threshold(result, splits)
+    thresholds: dict[str, float] = {}
+    if held_out:
+        soft = result.chosen.soft if result.chosen else read(held_out)
+        thresholds |= best_thresholds(soft, labels_of(held_out))
+    if head_task.record.label_kind == "binary" and (cell.reads_as, cell.tune) == ("bi", "frozen"):
+        thresholds["cosine"] = cosine_threshold(head_task)
+    rows: dict[str, dict[str, np.ndarray]] = {}
+    for split, predictions in fitted.predictions.items():
+        rows[split] = of_split = {"predictions": predictions, "soft": fitted.soft[split]}
+        of_split |= without_head(head_task, fitted.inputs[split], thresholds)
+        of_split |= {
+            f"{name}_calls": (of_split["soft"] >= thresholds[name]).astype(np.float64)
+            for name in AT_BEST
+            if name in thresholds
+        }
+        if split in fitted.before:
+            of_split["before"] = fitted.before[split]
+        if cell.reads_as == "cross" and split == "dev":  # slow: reads all pairs again
+            of_split["swapped"] = read(in_the_other_order(splits.dev))
+    return Predicted(rows, thresholds, [*train, *held_out], len(train), fitted.seconds)
+
+
+def in_folds(whole: Predicted, folds: Sequence[Predicted], splits: Splits) -> Predicted:
+    """Return the rows of a table, each as the head of its fold sees it.
+
+    `whole` is of the head that was trained on all rows, whose thresholds a user would take.
+    """
+    of_folds = [fold.rows["test"] for fold in folds]
+    names = [name for name in of_folds[0] if all(name in rows for rows in of_folds)]
+    rows = {name: of_all_rows(splits, [rows[name] for rows in of_folds]) for name in names}
+    return Predicted(
+        {EVERY_ROW: rows},
+        whole.thresholds,
+        [],  # a fold shares no text with the others
+        round(mean(fold.labels for fold in folds)),
+        sum((fold.seconds for fold in folds), whole.seconds),
     )
-    return replace(result, fitted=fitted, folds=tuple(folds))
 
 
 def write_training(
-    opened: Run, training: Training, tuned: Tuned, results: Sequence[FittedCell], work: Work
+    opened: Run,
+    training: Training,
+    tuned: Tuned,
+    results: Sequence[FittedCell],
+    folds: Sequence[FittedCell],
+    work: Work,
 ) -> None:
-    """Score the heads of a training, and fill its folder, which is laid out as a run folder.
+    """Fill the folder of a training, which is laid out as a run folder: heads, rows and cells.
 
-    Only the first process does it.
+    Only the first process does it. `folds` are the heads that score a table in folds.
     """
     if not is_main():
         return
@@ -223,14 +258,21 @@ def write_training(
     with apart():
         for result in results:
             name, task = result.cell.name, result.cell.task
+            splits = opened.inputs.splits[task]
+            kept = predicted(opened, result, tuned, splits)
+            if folds:
+                of_folds = zip(folds, splits.folds, strict=True)
+                parts = [predicted(opened, fold, tuned, of_fold) for fold, of_fold in of_folds]
+                kept = in_folds(kept, parts, splits)
             folder.add_curve(name, result.fitted.history)
-            for split, predictions in result.fitted.predictions.items():
-                ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
-                folder.write_predictions(name, result.head_task.record, split, ids, predictions)
+            for split, rows in kept.rows.items():
+                ids = [example.id for example in getattr(splits, split)]
+                record = result.head_task.record
+                folder.write_predictions(name, record, split, ids, rows["predictions"])
             key = work.key if training.joint is None else digest([work.key, task])[:16]
             path, stage = folder.head_path(name), result.cell.stage
             save_head(result.fitted.head, path, result.head_task, key=key, stage=stage)
-            cells += scored(opened, result, tuned, key, folder)
+            cells += scored(opened, result, kept, key, folder)
         folder.write_results(cells)
         if not training.frozen:
             histories = {result.cell.task: result.fitted.history for result in results}
@@ -239,148 +281,65 @@ def write_training(
 
 
 def scored(
-    opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
+    opened: Run, result: FittedCell, kept: Predicted, key: str, folder: RunFolder
 ) -> list[Cell]:
-    """Return a cell per labelled split of a trained head; write its predictions and soft scores."""
-    head, fitted, features = result.cell, result.fitted, result.head_task.features
-    task, splits = TASKS[head.task], opened.inputs.splits[head.task]
-    train = train_examples(head, splits.train)
-
-    def read(examples: list[Any]) -> np.ndarray:
-        """Return probabilities or scores of examples that the head has not read yet."""
-        inputs = inputs_of(
-            result.encoder,
-            {"": examples},
-            features,
-            result.head_task.config.tune,
-            opened.cache,
-            fingerprint=tuned.fingerprint,
-        )
-        return head_soft(fitted.head, inputs[""])
-
-    chosen, held_out = result.chosen, rows_for_a_threshold(result, splits)
-    # Thresholds are also chosen on labelled examples. A fold shares no text with the others.
-    seen = opened.seen_by(head.stage, [] if result.folds else [*train, *held_out])
-    soft_of_held_out = chosen.soft if chosen else read(held_out) if held_out else np.empty(0)
+    """Return a cell per labelled split of a trained head; write what is behind its predictions."""
+    cell, fitted, splits = result.cell, result.fitted, opened.inputs.splits[result.cell.task]
+    seen = opened.seen_by(cell.stage, kept.known)
     cells = []
-    for split, predictions in fitted.predictions.items():
+    for split, rows in kept.rows.items():
         examples: list[Example] = getattr(splits, split)
         if not is_labelled(examples):
             continue
-        labels, clusters = labels_of(examples), clusters_of(examples)
-        wider = IN_FOLDS if result.folds else 1.0
-        scores = score_split(head.task, examples, predictions, seen, wider)
-        soft = fitted.soft[split]
-        behind = {"soft": soft} | without_head(result, splits, split)
-        scores["metrics"] |= soft_metrics(task, behind, labels)
-        if "cosine_calls" in behind:
-            scores["threshold"] = {"cosine": cosine_threshold(result)}
-        if split in fitted.before:
-            scores["before"] = task_metrics(head.task, fitted.before[split], labels)
-        # Results that need probabilities instead of predictions.
-        if task.label_kind != "score":
-            scores["calibration"] = calibration(soft, labels)
-        # Chosen on the trials' predictions of held-out rows.
-        if held_out:
-            chosen_by = soft_of_held_out, labels_of(held_out)
-            scores["threshold"] = scores.get("threshold", {}) | at_threshold(
-                head.task,
-                soft,
-                labels,
-                *chosen_by,
-                clusters=clusters,
-                folds=choosers(result, splits),
-            )
-        if head.reads_as == "cross" and split == "dev":  # slow: reads all pairs again
-            swapped = read(in_the_other_order(examples))
-            scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
-        cell = Cell(
-            **asdict(head),
+        wider = IN_FOLDS if split == EVERY_ROW else 1.0
+        of_split = Cell(
+            **asdict(cell),
             split=split,
             key=key,
-            # Of the heads that were scored.
-            labels=round(mean(len(fold.train) for fold in splits.folds))
-            if result.folds
-            else len(train),
-            seconds=fitted.seconds,
+            labels=kept.labels,
+            seconds=kept.seconds,
             sentences_per_second=fitted.sentences_per_second,
             steps=fitted.steps,
-            choice=asdict(chosen.choice) if chosen else {},
+            choice=asdict(result.chosen.choice) if result.chosen else {},
             select=opened.settings.select,
-            cls_cosine=_cosine_at_cls(features, fitted.inputs[split], labels),
-            **scores,
+            **score_rows(cell.task, examples, rows, seen, kept.thresholds, wider),
         )
-        folder.write_soft(cell, [example.id for example in examples], **behind)
-        cells.append(cell)
+        behind = {name: array for name, array in rows.items() if name != "predictions"}
+        folder.write_soft(of_split, [example.id for example in examples], **behind)
+        cells.append(of_split)
     return cells
 
 
-def soft_metrics(
-    task: Task, behind: Mapping[str, np.ndarray], labels: np.ndarray
-) -> dict[str, float | None]:
-    """Return the metrics of what is behind N predictions: cosines, or probabilities of yes.
-
-    Average precision is None without a positive row.
-    """
-    if task.label_kind == "binary":
-        # Takes half a second to load, and similarities do not need it.
-        from sklearn.metrics import average_precision_score
-
-        value = average_precision_score(labels, behind["soft"]) if labels.any() else None
-        return {AVERAGE_PRECISION: value if value is None else float(value)}
-    return {COSINE: spearman(behind["cosines"], labels)} if "cosines" in behind else {}
-
-
-def without_head(result: FittedCell, splits: Splits, split: str) -> dict[str, np.ndarray]:
+def without_head(
+    head_task: HeadTask, inputs: HeadInputs, thresholds: Mapping[str, float]
+) -> dict[str, np.ndarray]:
     """Return what the encoder's similarity of pairs, the cosine or MaxSim, gives without a head.
 
-    It is `cosines` (N,) where labels are scores. For labels yes and no, and a frozen bi-encoder, it
-    is `cosine_calls` (N,): 1 from the threshold on that has the best accuracy on the training
-    pairs; in folds, on those of each fold.
+    Where labels are scores, it is `cosines`, and for [CLS] states `cls_cosines` if they are kept;
+    with a threshold of the cosine it is `cosine_calls`.
     """
-    kind, inputs = result.head_task.record.label_kind, result.fitted.inputs[split]
-    if kind == "score":
-        bare = result.head_task.features.bare(inputs.columns)
-        return {} if bare is None else {"cosines": bare}
-    if kind != "binary" or (result.cell.reads_as, result.cell.tune) != ("bi", "frozen"):
-        return {}
-    cosines = _cosines(result, inputs)
-    calls = np.empty(len(cosines))
-    rows_of = [rows for rows, _ in rows_of_folds(result, splits)] or [np.full(len(calls), True)]
-    for rows, one in zip(rows_of, result.folds or [result], strict=True):
-        calls[rows] = cosines[rows] >= cosine_threshold(one)
-    return {"cosine_calls": calls}
+    features, found = head_task.features, {}
+    if head_task.record.label_kind == "score":
+        if (bare := features.bare(inputs.columns)) is not None:
+            found["cosines"] = bare
+        if isinstance(inputs, FrozenInputs) and inputs.cls is not None:
+            of_cls = features.bare(replace(inputs, embeddings=inputs.cls).columns)
+            assert of_cls is not None, "kept for bi-encoders only"
+            found["cls_cosines"] = of_cls
+    elif "cosine" in thresholds:
+        cosines = features.bare(inputs.columns)
+        assert cosines is not None, "of a bi-encoder"
+        found["cosine_calls"] = (cosines >= thresholds["cosine"]).astype(np.float64)
+    return found
 
 
-def cosine_threshold(result: FittedCell) -> float:
+def cosine_threshold(head_task: HeadTask) -> float:
     """Return the cosine from which a pair is called positive, with the best accuracy on train."""
-    assert result.head_task.inputs is not None, "the encoder is frozen"
-    cosines = _cosines(result, result.head_task.inputs["train"])
-    best = best_threshold(cosines, labels_of(result.head_task.splits.train), "accuracy")
-    return float(np.clip(best, -1.0, ABOVE_ALL))
-
-
-def _cosines(result: FittedCell, inputs: HeadInputs) -> np.ndarray:
-    assert isinstance(inputs, FrozenInputs)
-    cosines = result.head_task.features.bare(inputs.columns)
+    assert head_task.inputs is not None, "the encoder is frozen"
+    cosines = head_task.features.bare(head_task.inputs["train"].columns)
     assert cosines is not None, "of a bi-encoder"
-    return cosines
-
-
-def rows_of_folds(result: FittedCell, splits: Splits) -> list[tuple[np.ndarray, FittedCell]]:
-    """Return the test rows of each fold, (N,) bool, and its head; [] without folds."""
-    numbers = [np.full(len(fold.test), number) for number, fold in enumerate(splits.folds)]
-    of_rows = of_all_rows(splits, numbers) if numbers else np.empty(0)
-    return [(of_rows == number, fold) for number, fold in enumerate(result.folds)]
-
-
-def choosers(result: FittedCell, splits: Splits) -> list[Chooser]:
-    """Return the test rows of each fold, and the held-out predictions for its threshold."""
-    return [
-        (rows, fold.chosen.soft, labels_of(fold.chosen.held_out))
-        for rows, fold in rows_of_folds(result, splits)
-        if fold.chosen
-    ]
+    best = best_threshold(cosines, labels_of(head_task.splits.train), "accuracy")
+    return float(np.clip(best, -1.0, ABOVE_ALL))
 
 
 def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
@@ -396,14 +355,4 @@ def rows_for_a_threshold(result: FittedCell, splits: Splits) -> list[Example]:
         scored_rows = [*splits.dev, *splits.test]
         parts = parts_of(splits.train, scored_rows, cell.seed, _has_classes(cell))
         return [splits.train[row] for _, held_out in parts for row in held_out.tolist()]
-    chosen = [fold.chosen for fold in (result, *result.folds)]
-    return result.chosen.held_out if result.chosen and all(chosen) else []
-
-
-def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:
-    """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
-    if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
-        return None
-    cosines = features.bare(replace(inputs, embeddings=inputs.cls).columns)
-    assert cosines is not None, "kept for bi-encoders only"
-    return spearman(cosines, labels)
+    return result.chosen.held_out if result.chosen else []

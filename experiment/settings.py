@@ -558,7 +558,7 @@ class Settings:
             raise UserError("--train-rows: is not for a search; leave it out")
         if self.select == "dev":
             raise UserError("--select dev: is not for a search; leave it out")
-        if self.tune == ("none",) and "cross" in self.encoder and len(self.backbone) < 2:
+        if self.tune == ("none",) and "cross" in self.reader and len(self.backbone) < 2:
             raise UserError(
                 "--task search --tune none: name the encoder that finds the texts, and then the "
                 "published cross-encoders: --backbone mini-sts CROSS-ENCODER"

@@ -10,10 +10,9 @@ from statistics import mean
 from typing import Any
 
 from data.tasks import EVERY_ROW, RANKING, TASKS
-from evaluation.metrics import AVERAGE_PRECISION, METRICS, Metrics
+from evaluation.metrics import AVERAGE_PRECISION, COSINE, METRICS, Metrics
 from heads.config import READERS, with_reader
 
-COSINE = "cosine_spearman"  # of the cosine similarity with the gold scores, without a head
 METRIC_COLUMNS = (*METRICS, AVERAGE_PRECISION, COSINE)  # of results.csv
 SEARCH_COLUMNS = ("depth", "milliseconds", "megabytes")  # likewise, of a search
 # Names state train_rows only if it is not `all`, and the encoder only if a run has several.

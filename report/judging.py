@@ -19,11 +19,11 @@ from data.search import own_rows, query_clusters
 from data.tasks import EVERY_ROW, TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.intervals import IN_FOLDS, LEVEL, Interval
-from evaluation.metrics import labels_of
+from evaluation.metrics import COSINE, labels_of
 from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.significance import Comparison, Estimate, Pair, adjusted, compare, turned
 from heads.config import READERS
-from report.cell import COSINE, Cell, best_known, by_system
+from report.cell import Cell, best_known, by_system
 from report.floors import ALWAYS, BM25_ROW, cosine_row, floors, is_floor
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json

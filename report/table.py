@@ -7,10 +7,10 @@ from textwrap import fill
 
 from data.tasks import RANKING, TASKS, Splits
 from evaluation.intervals import Interval
-from evaluation.metrics import AVERAGE_PRECISION, METRICS
+from evaluation.metrics import AVERAGE_PRECISION, COSINE, METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
-from report.cell import COSINE, Cell, best_known, by_system, of_most_labels, rows_of
+from report.cell import Cell, best_known, by_system, of_most_labels, rows_of
 from report.floors import is_floor
 from report.judging import Judged, judge_cells, to_json
 from report.learning import LearningCurves, chosen_rates, learning_curves, rate_sentences

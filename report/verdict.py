@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from data.tasks import EVERY_ROW, TASKS
 from evaluation.intervals import LEVEL, Interval
-from evaluation.metrics import SHOWN
+from evaluation.metrics import COSINE, SHOWN
 from evaluation.significance import SIGNIFICANT, Comparison, percent, shown, turned, unknown
 from heads.config import READERS
-from report.cell import COSINE
 from report.floors import ALWAYS, COSINE_ROW, in_words, is_floor
 from report.judging import Judged
 

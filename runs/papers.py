@@ -47,7 +47,7 @@ def main(name: str, *sources: str) -> None:
 
 def rows_of(label: str, run: str, words: str) -> Iterator[Line]:
     """Yield a row for each cell."""
-    from report.cell import COSINE
+    from evaluation.metrics import COSINE
     from report.run_folder import RunFolder, read_curves
 
     folder, curves = RunFolder(Path(run), read_only=True), read_curves(Path(run))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.metrics import COSINE
 from evaluation.significance import Comparison, Estimate
 from heads.config import READERS
-from report.cell import COSINE, rows_of
+from report.cell import rows_of
 from report.costs import SEARCHED, in_words, search_seconds, search_spread
 from report.finished import FinishedRun
 from report.judging import Judged

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from data.tasks import EVERY_ROW, TASKS, Task
-from evaluation.metrics import AVERAGE_PRECISION, labels_of
+from evaluation.metrics import AVERAGE_PRECISION, COSINE, labels_of
 from evaluation.significance import Comparison, percent, turned
 from heads.config import READERS
-from report.cell import COSINE, Cell, by_system, rows_of
+from report.cell import Cell, by_system, rows_of
 from report.costs import SEARCHED, in_words, is_busy, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.floors import is_floor

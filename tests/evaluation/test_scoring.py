@@ -4,12 +4,20 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score
+from scipy.stats import spearmanr
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen
 from evaluation.clusters import alone
-from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
+from evaluation.scoring import (
+    at_thresholds,
+    best_thresholds,
+    calibration,
+    in_both_orders,
+    score_rows,
+    score_split,
+)
 
 
 def test_rows_seen_in_training_are_counted_and_scored_apart():
@@ -48,11 +56,17 @@ def test_rows_are_scored_by_their_phenomenon():
     assert scores["phenomena"] == {"even": {"n": 5, "error": 0.6}}
 
 
+def at_best(scored, labels, held_out, known):
+    thresholds = best_thresholds(held_out, known)
+    calls = {f"{m}_calls": (scored >= thresholds[m]).astype(float) for m in ("accuracy", "f1")}
+    return at_thresholds("para", calls, thresholds, labels, alone(len(labels)))
+
+
 def test_thresholds_are_chosen_on_held_out_pairs_only():
     held_out, known = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.0, 1.0, 1.0])
     scored = np.array([0.2, 0.24, 0.26, 0.9])
     for labels in (np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])):
-        found = at_threshold("para", scored, labels, held_out, known, clusters=alone(4))
+        found = at_best(scored, labels, held_out, known)
         called = scored >= 0.25
         assert found["n"] == 4
         assert found["accuracy"]["threshold"] == found["f1"]["threshold"] == 0.25
@@ -65,11 +79,50 @@ def test_thresholds_are_chosen_on_held_out_pairs_only():
 def test_held_out_pairs_of_one_label_call_all_rows_the_same():
     scored, labels = np.array([0.0, 0.3, 0.9, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])
     for known, accuracy in ((0.0, 0.25), (1.0, 0.75)):
-        block = at_threshold(
-            "para", scored, labels, np.array([0.2, 0.7]), np.full(2, known), clusters=alone(4)
-        )
+        block = at_best(scored, labels, np.array([0.2, 0.7]), np.full(2, known))
         assert block["accuracy"]["value"] == accuracy
         json.dumps(block, allow_nan=False)
+
+
+def pairs_of(labels):
+    return [SentencePair(f"{i}", f"a {i}", f"b {i}", label) for i, label in enumerate(labels)]
+
+
+def test_a_cell_has_what_is_known_of_its_rows():
+    """Each number against scikit-learn and SciPy; what is not known of the rows is left out."""
+    draw = np.random.default_rng(3)
+    labels = (np.arange(40) % 2).astype(float)
+    soft = (labels * 0.2 + draw.random(40) * 0.8).round(2)
+    rows = {"predictions": (soft > 0.5).astype(float), "soft": soft}
+    bare = score_rows("para", pairs_of(labels), rows, Seen())
+    assert bare["metrics"]["average_precision"] == average_precision_score(labels, soft)
+    assert bare["metrics"]["accuracy"] == accuracy_score(labels, soft > 0.5)
+    assert bare["calibration"]["ece"] > 0
+    assert not bare.keys() & {"threshold", "both_orders", "before", "cls_cosine"}
+    thresholds = {"n": 7, "accuracy": 0.4, "f1": 0.3, "cosine": 0.8}
+    # Half of the rows are called by another threshold, as in folds: only calls are scored.
+    calls = soft >= np.where(np.arange(40) < 20, 0.4, 0.6)
+    rows |= {"accuracy_calls": calls.astype(float), "f1_calls": (soft >= 0.3).astype(float)}
+    rows |= {"before": 1 - labels, "swapped": soft[::-1]}
+    full = score_rows("para", pairs_of(labels), rows, Seen(), thresholds)
+    assert full["threshold"]["accuracy"]["value"] == accuracy_score(labels, calls)
+    assert full["threshold"]["f1"]["value"] == f1_score(labels, soft >= 0.3)
+    assert (full["threshold"]["cosine"], full["threshold"]["n"]) == (0.8, 7)
+    assert full["before"]["accuracy"] == 0
+    assert full["both_orders"]["gap"] == pytest.approx(np.abs(soft - soft[::-1]).mean())
+    scores, cosines = draw.random(40) * 5, draw.random(40)
+    rows = {"predictions": scores, "soft": scores, "cosines": cosines, "cls_cosines": -cosines}
+    gold = draw.random(40) * 5
+    found = score_rows("sts", pairs_of(gold), rows, Seen())
+    assert found["metrics"]["cosine_spearman"] == pytest.approx(spearmanr(cosines, gold)[0])
+    assert found["cls_cosine"] == pytest.approx(spearmanr(-cosines, gold)[0])
+    assert "calibration" not in found
+
+
+def test_without_a_positive_row_there_is_no_average_precision():
+    rows = {"predictions": np.zeros(3), "soft": np.full(3, 0.2)}
+    found = score_rows("para", pairs_of([0.0] * 3), rows, Seen())
+    assert found["metrics"]["average_precision"] is None
 
 
 def test_calibration_is_worked_by_hand():
