@@ -64,7 +64,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
 def _run(settings: Settings, say: Say) -> list[Cell]:
     import torch
 
-    from experiment.opening import find_inputs, open_backbone, open_folder, open_run
+    from experiment.opening import open_run
     from experiment.plan import plan, run_config
     from report.table import conclusion
     from runtime.processes import join_processes
@@ -74,21 +74,18 @@ def _run(settings: Settings, say: Say) -> list[Cell]:
         torch.set_num_threads(settings.threads)
 
     # Find and check every file and folder of the settings before anything is computed.
-    inputs = find_inputs(settings)
-    say(plan(inputs))
+    opened = open_run(settings)
+    say(plan(opened))
     if settings.dry_run:
-        # They raise the errors that the run would raise.
-        open_folder(settings)
-        for model in settings.models:
-            open_backbone(inputs, model)
+        _ = opened.folder, opened.untuned  # they raise the errors that the run would raise
         return []
 
-    # The encoders and the training texts are opened once, here, and passed on.
-    opened = open_run(inputs)
+    # The encoders and the training texts are loaded once, here, and passed on.
+    opened.load()
     cells: list[Cell] = []
     with opened.alone() as folder:
         folder.write_json("config.json", run_config(opened))
-        for stage in inputs.stages:
+        for stage in opened.stages:
             tuned = contrastive_stage(opened, stage, say)
             tuned.encoder.freeze()  # nothing changes it from here on; fine-tuning trains a copy
             for training in stage.trainings:
@@ -96,7 +93,7 @@ def _run(settings: Settings, say: Say) -> list[Cell]:
                 folder.write_results(cells)
             del tuned  # its weights, before the next stage needs the memory
 
-        say(conclusion(cells, inputs.splits, folder))
+        say(conclusion(cells, opened.splits, folder))
     return cells
 
 
@@ -111,7 +108,7 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     from simcse.stage import read_notes, tuned_backbone
 
     settings, folder, untuned = opened.settings, opened.folder, opened.untuned[stage.model]
-    selection = opened.inputs.selection
+    selection = opened.selection
     if stage.config is None:
         folder.link(f"backbones/{stage.name}", untuned.folder)
         encoder = as_loaded(untuned, settings.pooling)
@@ -154,7 +151,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     from report.run_folder import TRAININGS
     from runtime.store import kept
 
-    every = [one for stage in opened.inputs.stages for one in stage.trainings]
+    every = [one for stage in opened.stages for one in stage.trainings]
     of = f" ({every.index(training) + 1} of {len(every)})" if len(every) > 1 else ""
     names = [f"cell      {head.cell.name}" for head in training.heads]
     trained = []
@@ -176,7 +173,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work, say: 
     """Train the heads of one training, and write them, their predictions and their scores."""
     from experiment.cells import decisive, write_training
 
-    made_of, splits = decisive(opened, training, tuned), opened.inputs.splits
+    made_of, splits = decisive(opened, training, tuned), opened.splits
     if "search" in splits:
         search_corpus(opened, training, tuned, made_of, work, say)
         return

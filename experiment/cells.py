@@ -73,14 +73,14 @@ def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
 
 def _finder(opened: Run, training: Training) -> dict[str, str]:
     """Return the encoder that finds the texts of a search for a published cross-encoder."""
-    if "search" not in opened.inputs.splits or training.heads[0].cell.tune != "none":
+    if "search" not in opened.splits or training.heads[0].cell.tune != "none":
         return {}
     return {"finder": next(iter(opened.untuned.values())).weights}
 
 
 def _published_head(opened: Run, head: PlannedHead, tuned: Tuned) -> list[str] | None:
     """Return everything that determines the checkpoint's head, if the head starts from it."""
-    task, form = opened.inputs.record(head.cell.task), head.config.features
+    task, form = opened.record(head.cell.task), head.config.features
     classifier = published_classifier(tuned.encoder, task, head.cell.reads_as, form)
     return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
@@ -150,8 +150,8 @@ def inputs_of_head(
     So the encoder reads the texts once for all numbers of labels, for all folds and for the trials.
     """
     cell, config = head.cell, head.config
-    labelled, task = splits.train, opened.inputs.record(cell.task)
-    named, whole = by_name(replace(splits, train=in_orders(labelled, config))), opened.inputs.splits
+    labelled, task = splits.train, opened.record(cell.task)
+    named, whole = by_name(replace(splits, train=in_orders(labelled, config))), opened.splits
     if splits is not whole.get(cell.task, splits):  # a fold reads the embeddings of the whole table
         named = {EVERY_ROW: in_orders(whole[cell.task].train, config)} | named
     inputs = inputs_of(
@@ -258,7 +258,7 @@ def write_training(
     with apart():
         for result in results:
             name, task = result.cell.name, result.cell.task
-            splits = opened.inputs.splits[task]
+            splits = opened.splits[task]
             kept = predicted(opened, result, tuned, splits)
             if folds:
                 of_folds = zip(folds, splits.folds, strict=True)
@@ -284,7 +284,7 @@ def scored(
     opened: Run, result: FittedCell, kept: Predicted, key: str, folder: RunFolder
 ) -> list[Cell]:
     """Return a cell per labelled split of a trained head; write what is behind its predictions."""
-    cell, fitted, splits = result.cell, result.fitted, opened.inputs.splits[result.cell.task]
+    cell, fitted, splits = result.cell, result.fitted, opened.splits[result.cell.task]
     seen = opened.seen_by(cell.stage, kept.known)
     cells = []
     for split, rows in kept.rows.items():

@@ -1,7 +1,7 @@
 """Find, check and read everything that the settings name, once.
 
-`find_inputs` checks every file, folder and table row that a run will need; `open_run` loads the
-encoder and the training texts. All other modules get these records and open nothing again.
+`open_run` checks every file, folder and table row that a run will need, and returns the record that
+goes through the whole run. All other modules get it and open nothing again.
 """
 
 import copy
@@ -55,8 +55,11 @@ TRAIN_TEXTS = "train-texts.txt"
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """The inputs of a run: the paths of files, the rows of the tasks, and the grid."""
+class Run:
+    """One run: the files and rows that `open_run` found, and what is loaded of them, once, on use.
+
+    `load` loads everything, so that errors show before anything is computed.
+    """
 
     settings: Settings
     stages: list[Stage]  # the grid
@@ -68,9 +71,9 @@ class Inputs:
     teacher_folder: Path | None  # the encoder to distil from
     splits: dict[str, Splits]  # by task
     files: dict[str, Path]  # training file by contrastive objective
+    on_train: list[str]  # contrastive objectives that read the texts of the train part
     selection: list[SentencePair]  # pairs by which checkpoints are selected, [] for none
-    about: str = ""  # the user's own tables in one line, "" for the tasks of a folder
-    on_train: tuple[str, ...] = ()  # contrastive objectives that read the texts of the train part
+    about: str  # the user's own tables in one line, "" for the tasks of a folder
 
     def record(self, name: str) -> Task:
         """Return a task's record, with the scale and words of its file."""
@@ -91,70 +94,175 @@ class Inputs:
         """Return the stages of a backbone."""
         return [stage for stage in self.stages if stage.model == model]
 
+    def load(self) -> None:
+        """Load the encoders, and read the training texts.
 
-def find_inputs(settings: Settings) -> Inputs:
-    """Find everything that the settings name, and read the tasks.
+        A folder that must not be written to is refused before anything large is read.
+
+        Raises:
+            DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+            UserError: a published head reads the encoder with another pooling.
+        """
+        _ = self.folder, self.untuned, self.texts
+
+    @cached_property
+    def folder(self) -> RunFolder:
+        """Return the run folder; see `open_folder`."""
+        return open_folder(self.settings)
+
+    @property
+    def cache(self) -> Path:
+        """Return the folder of frozen embeddings, which all runs share."""
+        return self.folder.path.parent / "cache"
+
+    @property
+    def backbones(self) -> Path:
+        """Return the folder of tuned encoders, which all runs share."""
+        return self.folder.path.parent / "backbones"
+
+    @cached_property
+    def untuned(self) -> dict[str, Backbone]:
+        """Return the encoders before any tuning, by their short names."""
+        return {
+            model: Backbone(checkpoint.path, open_backbone(self, model))
+            for model, checkpoint in self.checkpoints.items()
+        }
+
+    @cached_property
+    def objectives(self) -> dict[str, Objective]:
+        """Return the contrastive objectives by name."""
+        if not self.teacher_folder:
+            return dict(ALL_OBJECTIVES)
+        settings = self.settings
+        teacher = Teacher(
+            self.teacher_folder, self.cache, settings.device, settings.teacher_precision
+        )
+        return {**ALL_OBJECTIVES, "teacher": teacher_objective(teacher)}
+
+    @property
+    def texts(self) -> dict[str, TrainingTexts]:
+        """Return what contrastive training reads, by the name of a tuned stage."""
+        return self._texts_and_seen[0]
+
+    @cached_property
+    def _texts_and_seen(self) -> tuple[dict[str, TrainingTexts], dict[str, Seen]]:
+        """Read each file once: its token ids for training, its texts for the audit."""
+        texts, seen = {}, {}
+        for model, backbone in self.untuned.items():
+            files = dict(self.files)
+            for name in self.on_train:
+                files[name] = _file_of_train(self, name, backbone, self.cache)
+            known = Seen()  # what the checkpoint was trained on or selected by, as far as it says
+            note_stages(backbone.folder, known)
+            for stage in {stage.name: stage for stage in self.of_model(model)}.values():
+                seen[stage.name] = copy.deepcopy(known)
+                if stage.config is not None:
+                    texts[stage.name] = read_texts(
+                        self.objectives[stage.pretrain],
+                        files[stage.pretrain],
+                        backbone,
+                        self.simcse_configs[stage.pretrain],
+                        self.selection,
+                        self.data_folder,
+                        seen[stage.name],
+                    )
+        return texts, seen
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of everything that is trained on, selected by or scored."""
+        digests = {
+            stage.pretrain: self.texts[stage.name].digests[stage.pretrain]
+            for stage in self.stages
+            if stage.config is not None
+        }
+        digests["selection"] = digest([asdict(pair) for pair in self.selection])
+        return digests | {task: splits.digest for task, splits in self.splits.items()}
+
+    def seen_by(self, stage: str, trained_on: Sequence[Example]) -> Seen:
+        """Return every text and pair read in training a head and the encoder of a stage."""
+        seen = copy.deepcopy(self._texts_and_seen[1][stage])
+        seen.add_examples(trained_on)
+        return seen
+
+    @contextmanager
+    def alone(self) -> Iterator[RunFolder]:
+        """Hold the folder's lock for the block; if the first process cannot have it, all stop."""
+        with ExitStack() as held:
+            refusal = None
+            try:
+                held.enter_context(self.folder.alone())
+            except DataError as error:
+                refusal = error
+            if refusal := main_decides(refusal):
+                raise refusal
+            yield self.folder
+
+
+def open_run(given: Settings) -> Run:
+    """Find and check everything that the settings name, and read the tasks.
 
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
     with main_first():  # missing files are downloaded once
-        folder = data_folder(settings.data)
-    splits, own = read_rows(settings, folder)
-    about, records = "", TASKS
-    if own:
-        settings = replace(settings, task=(own.task.name,))
-        about, records = own.about, TASKS | {own.task.name: own.task}
-    stages = grid(settings, records)
+        folder = data_folder(given.data)
+    splits, own = read_rows(given, folder)
+    settings = replace(given, task=(own.task.name,)) if own else given
     device = choose_device(settings.device)
-    dtype = choose_precision(settings.precision, device)
-    files: dict[str, Path] = {}
-    on_train: list[str] = []
     with main_first():
         checkpoints = {
             model: CheckpointFolder.find(name) for model, name in settings.models.items()
         }
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
-    for name, (named, flag) in settings.training_files().items():
-        source = UNOPENED[name].source
-        of_search = name == "sup" and "search" in splits
-        if own and named is None and (source == SENTENCES or of_search):
-            on_train.append(name)
-            continue
-        files[name] = training_file(name, source, named, folder, flag)
-    for task, examples in splits.items():
-        count = len(examples.train)
-        for rows in settings.train_rows:
-            if rows != "all" and int(rows) > count:
-                raise UserError(
-                    f"--train-rows {rows}: {task} has {count} training examples; "
-                    "use --train-rows all"
-                )
-    if own:
-        train = [pair for pair in own.splits.train if isinstance(pair, SentencePair)]
-        scored = [*own.splits.dev, *own.splits.test, *own.splits.all]
-        selection = disjoint(train, scored)[:MOST] if train else []
-    else:
-        selection = selection_pairs(folder, splits.get("sts"))
-    inputs = Inputs(
+    files = training_files(settings, folder, splits, own)
+    run = Run(
         settings,
-        stages,
+        grid(settings, TASKS | {own.task.name: own.task} if own else TASKS),
         device,
-        dtype,
+        choose_precision(settings.precision, device),
         folder,
         checkpoints,
         {model: BertTokenizer.from_pretrained(place) for model, place in checkpoints.items()},
         teacher_folder,
         splits,
-        files,
-        selection if files or on_train else [],
-        about,
-        tuple(on_train),
+        {name: path for name, path in files.items() if path},
+        [name for name, path in files.items() if not path],
+        selection_of(folder, splits, own) if files else [],
+        own.about if own else "",
     )
-    if "none" in settings.tune:
-        check_published(inputs)
-    check_training(inputs)
-    return inputs
+    check_train_rows(run)
+    check_published(run)
+    check_training(run)
+    return run
+
+
+def training_files(
+    settings: Settings, folder: Path, splits: dict[str, Splits], own: OwnData | None
+) -> dict[str, Path | None]:
+    """Return the file of each contrastive objective; None if it reads the texts of train.
+
+    Raises:
+        DataError: a file is missing.
+    """
+    files: dict[str, Path | None] = {}
+    for name, (named, flag) in settings.training_files().items():
+        source = UNOPENED[name].source
+        reads_own = source == SENTENCES or (name == "sup" and "search" in splits)
+        on_train = own is not None and named is None and reads_own
+        files[name] = None if on_train else training_file(name, source, named, folder, flag)
+    return files
+
+
+def selection_of(
+    folder: Path, splits: dict[str, Splits], own: OwnData | None
+) -> list[SentencePair]:
+    """Return the pairs by which checkpoints are selected: train pairs, none of them scored."""
+    if own is None:
+        return selection_pairs(folder, splits.get("sts"))
+    train = [pair for pair in own.splits.train if isinstance(pair, SentencePair)]
+    scored = [*own.splits.dev, *own.splits.test, *own.splits.all]
+    return disjoint(train, scored)[:MOST] if train else []
 
 
 def read_rows(settings: Settings, folder: Path) -> tuple[dict[str, Splits], OwnData | None]:
@@ -173,35 +281,48 @@ def read_rows(settings: Settings, folder: Path) -> tuple[dict[str, Splits], OwnD
     return {own.task.name: own.splits}, own
 
 
-def check_training(inputs: Inputs) -> None:
+def check_train_rows(run: Run) -> None:
+    """Raise UserError for a number of labels that a task has not."""
+    for task, splits in run.splits.items():
+        for rows in run.settings.train_rows:
+            if rows != "all" and int(rows) > len(splits.train):
+                raise UserError(
+                    f"--train-rows {rows}: {task} has {len(splits.train)} training examples; "
+                    "use --train-rows all"
+                )
+
+
+def check_training(run: Run) -> None:
     """Raise TrainingError for a contrastive stage that cannot learn from its data."""
-    configs = inputs.simcse_configs
+    configs = run.simcse_configs
     if not configs:
         return
-    for model, checkpoint in inputs.checkpoints.items():
-        tokenizer = inputs.tokenizers[model]
+    for model, checkpoint in run.checkpoints.items():
+        tokenizer = run.tokenizers[model]
         for config in configs.values():
             check_settings(checkpoint.bert_config, config)
-        for name, path in inputs.files.items():
+        for name, path in run.files.items():
             check_first(UNOPENED[name], path, tokenizer, configs[name])
-        for name in inputs.on_train:
-            in_memory = replace(UNOPENED[name], read=partial(_of_train, inputs, name))
+        for name in run.on_train:
+            in_memory = replace(UNOPENED[name], read=partial(_of_train, run, name))
             if configs[name].positive == "same":  # others are drawn from a file
-                check_first(in_memory, inputs.data_folder, tokenizer, configs[name])
+                check_first(in_memory, run.data_folder, tokenizer, configs[name])
 
 
-def check_published(inputs: Inputs) -> None:
+def check_published(run: Run) -> None:
     """Raise CheckpointError if no published head fits a task, UserError if no reader uses it."""
-    models = list(inputs.settings.models.items())
-    if "search" in inputs.splits:
+    if "none" not in run.settings.tune:
+        return
+    models = list(run.settings.models.items())
+    if "search" in run.splits:
         models = models[1:]  # the first one finds the texts
     for model, name in models:
-        labels = stated_labels(inputs.checkpoints[model])
+        labels = stated_labels(run.checkpoints[model])
         if labels is None:
             raise CheckpointError(
                 f"--tune none: {name} has no classification head; give a published cross-encoder"
             )
-        for task in map(inputs.record, inputs.splits):
+        for task in map(run.record, run.splits):
             fitting = fitting_labels(task)
             if labels not in fitting:
                 wanted = " or ".join(map(str, fitting))
@@ -209,7 +330,7 @@ def check_published(inputs: Inputs) -> None:
                     f"--tune none: the head of {name} has {labels} labels, {task.name} needs "
                     f"{wanted}; --tune full trains a fresh one"
                 )
-            if task.is_pair and "cross" not in inputs.settings.reader:
+            if task.is_pair and "cross" not in run.settings.reader:
                 raise UserError(
                     "--tune none: a published head reads joined pairs; use --reader cross"
                 )
@@ -238,65 +359,6 @@ def open_folder(settings: Settings) -> RunFolder:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run with everything it reads opened: the encoders, the training texts, its folder."""
-
-    inputs: Inputs
-    folder: RunFolder
-    untuned: dict[str, Backbone]  # the encoders before any tuning, by their short names
-    objectives: dict[str, Objective]  # by name
-    texts: dict[str, TrainingTexts]  # by the name of a tuned stage
-    seen: dict[str, Seen] = field(repr=False)  # by the name of a stage: its texts, for the audit
-
-    @property
-    def settings(self) -> Settings:
-        """Return the settings of the run."""
-        return self.inputs.settings
-
-    @property
-    def cache(self) -> Path:
-        """Return the folder of frozen embeddings, which all runs share."""
-        return self.folder.path.parent / "cache"
-
-    @property
-    def backbones(self) -> Path:
-        """Return the folder of tuned encoders, which all runs share."""
-        return self.folder.path.parent / "backbones"
-
-    @cached_property
-    def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of everything that is trained on, selected by or scored."""
-        digests = {
-            stage.pretrain: self.texts[stage.name].digests[stage.pretrain]
-            for stage in self.inputs.stages
-            if stage.config is not None
-        }
-        digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
-        for task, splits in self.inputs.splits.items():
-            digests[task] = splits.digest
-        return digests
-
-    def seen_by(self, stage: str, trained_on: Sequence[Example]) -> Seen:
-        """Return every text and pair read in training a head and the encoder of a stage."""
-        seen = copy.deepcopy(self.seen[stage])
-        seen.add_examples(trained_on)
-        return seen
-
-    @contextmanager
-    def alone(self) -> Iterator[RunFolder]:
-        """Hold the folder's lock for the block; if the first process cannot have it, all stop."""
-        with ExitStack() as held:
-            refusal = None
-            try:
-                held.enter_context(self.folder.alone())
-            except DataError as error:
-                refusal = error
-            if refusal := main_decides(refusal):
-                raise refusal
-            yield self.folder
-
-
-@dataclass(frozen=True)
 class Tuned:
     """The encoder under the heads, and the fingerprint of its embeddings.
 
@@ -309,14 +371,14 @@ class Tuned:
     finders: dict[Any, Finder] = field(default_factory=dict, repr=False)
 
 
-def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:
+def open_backbone(run: Run, model: str) -> SentenceEncoder:
     """Load an encoder before any tuning.
 
     Raises:
         CheckpointError: it cannot be used, or not with these settings.
         UserError: a published head reads the encoder with another pooling.
     """
-    settings, checkpoint = inputs.settings, inputs.checkpoints[model]
+    settings, checkpoint = run.settings, run.checkpoints[model]
     if checkpoint.has(ISBERT):
         raise CheckpointError(
             f"{checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
@@ -331,7 +393,7 @@ def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:
         settings.precision,
         tuning=True,
     )
-    stages = inputs.of_model(model)
+    stages = run.of_model(model)
     untuned = [stage for stage in stages if stage.config is None]
     if settings.pooling and untuned:
         with _hint("--no-baseline" if untuned[0].baseline else ""):
@@ -343,60 +405,13 @@ def open_backbone(inputs: Inputs, model: str) -> SentenceEncoder:
             "--pretrain none"
         )
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
-    singles = [task for task in inputs.splits if not inputs.record(task).is_pair]
+    singles = [task for task in run.splits if not run.record(task).is_pair]
     if "none" in settings.tune and singles and pooling != "cls_before_pooler":
         raise UserError(
             f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; use "
             "--pooling cls_before_pooler"
         )
     return encoder
-
-
-def open_run(inputs: Inputs) -> Run:
-    """Load the backbones and read the training texts, so that errors in them show now.
-
-    A folder that must not be written to is refused before anything large is read.
-
-    Raises:
-        DataError, CheckpointError, MachineError, TrainingError: as the stages would.
-        UserError: a published head reads the encoder with another pooling.
-    """
-    settings = inputs.settings
-    folder = open_folder(settings)
-    untuned = {
-        model: Backbone(checkpoint.path, open_backbone(inputs, model))
-        for model, checkpoint in inputs.checkpoints.items()
-    }
-    objectives = dict(ALL_OBJECTIVES)
-    if inputs.teacher_folder:
-        teacher = Teacher(
-            inputs.teacher_folder,
-            folder.path.parent / "cache",
-            settings.device,
-            settings.teacher_precision,
-        )
-        objectives["teacher"] = teacher_objective(teacher)
-    seen, texts = {}, {}
-    for model, backbone in untuned.items():
-        files = dict(inputs.files)
-        for name in inputs.on_train:
-            files[name] = _file_of_train(inputs, name, backbone, folder.path.parent / "cache")
-        known = Seen()  # what the checkpoint was trained on or selected by, as far as it says
-        note_stages(backbone.folder, known)
-        for stage in {stage.name: stage for stage in inputs.of_model(model)}.values():
-            seen[stage.name] = copy.deepcopy(known)
-            if stage.config is not None:
-                # Read once: its token ids for training, its texts for the audit.
-                texts[stage.name] = read_texts(
-                    objectives[stage.pretrain],
-                    files[stage.pretrain],
-                    backbone,
-                    inputs.simcse_configs[stage.pretrain],
-                    inputs.selection,
-                    inputs.data_folder,
-                    seen[stage.name],
-                )
-    return Run(inputs, folder, untuned, objectives, texts, seen)
 
 
 def as_loaded(backbone: Backbone, pooling: str | None) -> SentenceEncoder:
@@ -410,34 +425,34 @@ def as_loaded(backbone: Backbone, pooling: str | None) -> SentenceEncoder:
     return encoder
 
 
-def examples_of_train(inputs: Inputs, objective: str) -> list[Any]:
+def examples_of_train(run: Run, objective: str) -> list[Any]:
     """Return what SimCSE learns from the train part: its distinct texts, or triplets of a search.
 
     These have no hard negatives yet, which an encoder finds.
     """
-    (splits,) = inputs.splits.values()
+    (splits,) = run.splits.values()
     if objective == "sup":
         return triplets_to_learn(splits)
     examples = positives(splits.train, splits.corpus) if splits.corpus else splits.train
     return list(dict.fromkeys(text for pair in examples for text in pair.texts if text))
 
 
-def _of_train(inputs: Inputs, objective: str, path: Path) -> Iterator[Any]:
+def _of_train(run: Run, objective: str, path: Path) -> Iterator[Any]:
     """Yield `examples_of_train`, whatever the path is."""
-    yield from examples_of_train(inputs, objective)
+    yield from examples_of_train(run, objective)
 
 
-def _file_of_train(inputs: Inputs, objective: str, backbone: Backbone, root: Path) -> Path:
+def _file_of_train(run: Run, objective: str, backbone: Backbone, root: Path) -> Path:
     """Return a file with them; triplets have hard negatives that the encoder finds."""
     if objective == "sup":
-        (splits,) = inputs.splits.values()
+        (splits,) = run.splits.values()
         encoder = backbone.encoder
         with suppress(CheckpointError):  # tuning adds a missing pooler
-            encoder = as_loaded(backbone, inputs.settings.pooling)
+            encoder = as_loaded(backbone, run.settings.pooling)
         content = as_csv(triplets_to_learn(splits, encoder))
     else:
         # JSON lines: nothing is guessed of what a text begins with.
-        rows = ({"text": text} for text in examples_of_train(inputs, objective))
+        rows = ({"text": text} for text in examples_of_train(run, objective))
         content = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
     def make(work: Work) -> None:

@@ -12,7 +12,7 @@ import torch
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS, files_in_doubt
 from experiment.cells import parts_to_try
-from experiment.opening import Inputs, Run
+from experiment.opening import Run
 from experiment.settings import SMALL, Settings
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
@@ -40,29 +40,29 @@ SELECTED = {
 }
 
 
-def plan(inputs: Inputs) -> str:
+def plan(run: Run) -> str:
     """Return the plan in words."""
-    settings = inputs.settings
-    precision = str(inputs.dtype).removeprefix("torch.")
+    settings = run.settings
+    precision = str(run.dtype).removeprefix("torch.")
     # Notes on the included model and data, if they are used.
     named = [*settings.backbone]
-    if not inputs.about or inputs.files:
+    if not run.about or run.files:
         named.append(settings.data)
     named = [name for name in named if not Path(name).is_dir()]
     lines = [f"note      {NOTES[name]}" for name in named if name in NOTES]
     lines += [
-        *(f"backbone  {settings.models[m]} ({c})" for m, c in inputs.checkpoints.items()),
-        *(line for model in settings.models for line in _language(inputs, model)),
-        f"machine   {inputs.device}, {precision} products, {threads_in_words()}"
+        *(f"backbone  {settings.models[m]} ({c})" for m, c in run.checkpoints.items()),
+        *(line for model in settings.models for line in _language(run, model)),
+        f"machine   {run.device}, {precision} products, {threads_in_words()}"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
-        f"data      {inputs.about or inputs.data_folder}",
+        f"data      {run.about or run.data_folder}",
     ]
-    lines += _data(inputs)
-    if "search" in inputs.splits:
-        lines += _cut_texts(inputs)
+    lines += _data(run)
+    if "search" in run.splits:
+        lines += _cut_texts(run)
     heads = [
         (stage.baseline, f"{head.cell.task} {READERS[head.cell.reads_as]}")
-        for stage in inputs.stages
+        for stage in run.stages
         for training in stage.trainings
         for head in training.heads
     ]
@@ -85,11 +85,11 @@ def plan(inputs: Inputs) -> str:
             f"baseline  {len(compared)} head(s): {names} without SimCSE (--no-baseline skips this)"
         )
     if set(settings.tune) != {"none"}:
-        lines += [f"published {words}" for words in _published_heads(inputs)]
+        lines += [f"published {words}" for words in _published_heads(run)]
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
-    lines += choice_in_words(inputs)
-    few = [len(splits.train) for splits in inputs.splits.values() if not splits.corpus]
+    lines += choice_in_words(run)
+    few = [len(splits.train) for splits in run.splits.values() if not splits.corpus]
     if "full" in settings.tune and few and min(few) < PAYS and settings.train_rows == ("all",):
         lines.append(
             f"note      with fewer than {PAYS:,} labels, fine-tuning has not paid in our "
@@ -104,34 +104,34 @@ def threads_in_words() -> str:
     return "1 thread" if threads == 1 else f"{threads} threads"
 
 
-def _data(inputs: Inputs) -> list[str]:
+def _data(run: Run) -> list[str]:
     """Return the sizes of the tasks and the files of the contrastive stages."""
-    settings = inputs.settings
+    settings = run.settings
     lines: list[str] = []
-    if len(settings.pairs) == 1 and settings.why_no_folds and "search" not in inputs.splits:
+    if len(settings.pairs) == 1 and settings.why_no_folds and "search" not in run.splits:
         lines.append(f"folds     none: {settings.why_no_folds}")
-    for task, splits in inputs.splits.items():
+    for task, splits in run.splits.items():
         sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
-        if inputs.about:
+        if run.about:
             continue
         lines.append(f"          {task}: {sizes}")
-        if choice := files_in_doubt(inputs.data_folder, TASKS[task]):
+        if choice := files_in_doubt(run.data_folder, TASKS[task]):
             lines.append(f"          {task}: {choice}")
-    lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
-    lines += [f"          {name}: the texts of the train part" for name in inputs.on_train]
-    if inputs.files or inputs.on_train:
-        of = "" if inputs.about else " STS"
-        chosen = f"the best of {len(inputs.selection)}{of} training pairs"
-        lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
+    lines += [f"          {name}: {path}" for name, path in run.files.items()]
+    lines += [f"          {name}: the texts of the train part" for name in run.on_train]
+    if run.files or run.on_train:
+        of = "" if run.about else " STS"
+        chosen = f"the best of {len(run.selection)}{of} training pairs"
+        lines.append(f"          checkpoint kept: {chosen if run.selection else 'the last'}")
     return lines
 
 
-def _cut_texts(inputs: Inputs) -> list[str]:
+def _cut_texts(run: Run) -> list[str]:
     """Return how many texts of a search are longer than an encoder reads, for each encoder."""
-    texts = [document.text for document in inputs.splits["search"].corpus]
+    texts = [document.text for document in run.splits["search"].corpus]
     lines = []
-    for model, tokenizer in inputs.tokenizers.items():
-        checkpoint = inputs.checkpoints[model]
+    for model, tokenizer in run.tokenizers.items():
+        checkpoint = run.checkpoints[model]
         stated = read_pooling(checkpoint).max_length or tokenizer.stated_length
         positions = checkpoint.bert_config.num_positions
         most = min(positions, stated or positions)
@@ -145,16 +145,16 @@ def _cut_texts(inputs: Inputs) -> list[str]:
     return lines
 
 
-def _language(inputs: Inputs, model: str) -> list[str]:
+def _language(run: Run, model: str) -> list[str]:
     """Return a warning if the encoder's vocabulary does not fit the texts, [] if it does."""
     texts = (
         text
-        for splits in inputs.splits.values()
+        for splits in run.splits.values()
         for example in (*splits.corpus, *splits.train)
         for text in ([example.text] if splits.corpus else example.texts)
     )
-    unknown, pieces = inputs.tokenizers[model].vocabulary_fit(list(islice(texts, SAMPLED)))
-    name = Path(inputs.settings.models[model]).name
+    unknown, pieces = run.tokenizers[model].vocabulary_fit(list(islice(texts, SAMPLED)))
+    name = Path(run.settings.models[model]).name
     if unknown > MOST_UNKNOWN:
         fault = f"{unknown:.0%} of the word pieces are unknown to {name}"
     elif pieces > MOST_PIECES:
@@ -171,47 +171,47 @@ def _seeds(settings: Settings) -> str:
     return f"{settings.seeds} seed(s)"
 
 
-def _published_heads(inputs: Inputs) -> list[str]:
+def _published_heads(run: Run) -> list[str]:
     """Return how training uses the published head of each backbone that has one."""
-    stated = {model: stated_labels(place) for model, place in inputs.checkpoints.items()}
+    stated = {model: stated_labels(place) for model, place in run.checkpoints.items()}
     return [
-        (f"{model}: " if model else "") + _published_head(inputs, labels)
+        (f"{model}: " if model else "") + _published_head(run, labels)
         for model, labels in stated.items()
         if labels is not None
     ]
 
 
-def _published_head(inputs: Inputs, labels: int) -> str:
+def _published_head(run: Run, labels: int) -> str:
     """Return how training uses the backbone's published head of `labels` logits."""
-    fitting = [task for task in inputs.splits if labels in fitting_labels(inputs.record(task))]
+    fitting = [task for task in run.splits if labels in fitting_labels(run.record(task))]
     count = f"{labels} label{'s' if labels > 1 else ''}"
     if not fitting:
         return f"{count}, which fit no task here; fresh heads are trained"
-    if inputs.settings.features != "cls":
+    if run.settings.features != "cls":
         return f"{count}; fresh heads are trained; --features cls --reader cross starts from it"
-    fresh = [task for task in inputs.splits if task not in fitting]
+    fresh = [task for task in run.splits if task not in fitting]
     end = f"; a fresh head for {' '.join(fresh)}" if fresh else ""
     return f"{count}; heads start from it: {' '.join(fitting)}{end}"
 
 
-def choice_in_words(inputs: Inputs) -> list[str]:
+def choice_in_words(run: Run) -> list[str]:
     """Return how epochs and rates are chosen, and which given rates are too high.
 
     Raises:
         UserError: the user names several rates, and there are too few held-out rows.
         CheckpointError: the backbone's config.json is missing or damaged.
     """
-    settings = inputs.settings
-    if "search" in inputs.splits:
-        return _choice_of_search(inputs)
+    settings = run.settings
+    if "search" in run.splits:
+        return _choice_of_search(run)
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
     rates: tuple[float, ...] = ()
     named = bool(settings.rates)
-    stage = next(stage for stage in inputs.stages if not stage.baseline)
+    stage = next(stage for stage in run.stages if not stage.baseline)
     for training in stage.trainings:
         for head in training.heads:
-            cell, splits = head.cell, inputs.splits[head.cell.task]
+            cell, splits = head.cell, run.splits[head.cell.task]
             where = f"          {cell.task}{cell.few}"
             rows = len(splits.train) if cell.train_rows == "all" else int(cell.train_rows)
             everything = f"all {rows:,}"
@@ -231,7 +231,7 @@ def choice_in_words(inputs: Inputs) -> list[str]:
                 sizes[f"{where}: {few}"] = None
             if not training.frozen and not (parts and head.rates):
                 given[cell.tune] = head.config.backbone_learning_rate
-    too_high = _all_too_high(inputs, given)
+    too_high = _all_too_high(run, given)
     return [f"epochs    {SELECTED[settings.select]}", *_rates_to_try(rates), *sizes, *too_high]
 
 
@@ -242,9 +242,9 @@ def _rates_to_try(rates: Sequence[float]) -> list[str]:
     return [line] if rates else []
 
 
-def _choice_of_search(inputs: Inputs) -> list[str]:
+def _choice_of_search(run: Run) -> list[str]:
     """Return how the epochs and rates of a search's cross-encoders are chosen, [] without them."""
-    heads = [head for stage in inputs.stages for one in stage.trainings for head in one.heads]
+    heads = [head for stage in run.stages for one in stage.trainings for head in one.heads]
     trained = [head for head in heads if head.cell.reader == "cross" and head.cell.tune != "none"]
     if not trained:
         return []
@@ -256,23 +256,23 @@ def _choice_of_search(inputs: Inputs) -> list[str]:
         if head.cell.tune == "full" and not head.rates
     }
     epochs = f"epochs    {how if trained[0].tries else SELECTED['last']}"
-    return [epochs, *_rates_to_try(rates), *_all_too_high(inputs, given)]
+    return [epochs, *_rates_to_try(rates), *_all_too_high(run, given)]
 
 
-def _all_too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
+def _all_too_high(run: Run, given: dict[str, float]) -> list[str]:
     """Return the lines of `_too_high` of all encoders."""
-    return [line for model in inputs.settings.models for line in _too_high(inputs, model, given)]
+    return [line for model in run.settings.models for line in _too_high(run, model, given)]
 
 
-def _too_high(inputs: Inputs, model: str, given: dict[str, float]) -> list[str]:
+def _too_high(run: Run, model: str, given: dict[str, float]) -> list[str]:
     """Return a line if quick's rate is used for an encoder that is too large for it, or []."""
-    settings = inputs.settings
-    backbone = inputs.checkpoints[model].bert_config
+    settings = run.settings
+    backbone = run.checkpoints[model].bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []
     too_high = []
-    for name, config in inputs.simcse_configs.items():
+    for name, config in run.simcse_configs.items():
         rate = config.learning_rate
         published = ALL_PRESETS["report"][name].learning_rate
         if rate == ALL_PRESETS["quick"][name].learning_rate != published:
@@ -292,15 +292,15 @@ def _too_high(inputs: Inputs, model: str, given: dict[str, float]) -> list[str]:
 
 def run_config(run: Run) -> dict[str, Any]:
     """Return everything needed to repeat the run: the content of config.json."""
-    inputs, settings = run.inputs, run.settings
+    settings = run.settings
     heads = {
         f"{head.cell.task} {head.cell.tune}": asdict(head.config)
-        for stage in reversed(inputs.stages)  # those of the first seed
+        for stage in reversed(run.stages)  # those of the first seed
         for training in stage.trainings
         for head in training.heads
     }
     joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}
-    simcse = {name: asdict(config) for name, config in inputs.simcse_configs.items()}
+    simcse = {name: asdict(config) for name, config in run.simcse_configs.items()}
     return {
         "format": FORMATS["training"],
         "command": sys.argv,
@@ -309,8 +309,8 @@ def run_config(run: Run) -> dict[str, Any]:
         "simcse": simcse,
         "heads": heads,
         **joint,
-        "device": str(inputs.device),
-        "precision": str(inputs.dtype),
+        "device": str(run.device),
+        "precision": str(run.dtype),
         "threads": torch.get_num_threads(),
         "processes": world_size(),
         "sha256": run.digests,

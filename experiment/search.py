@@ -82,7 +82,7 @@ def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
     A published cross-encoder reads the texts that the first encoder of the run finds.
     """
     (head,) = training.heads
-    splits = opened.inputs.splits["search"]
+    splits = opened.splits["search"]
     published = head.cell.tune == "none"
     by = by_maxsim if head.cell.reader == "late" else by_cosine
     if (by, published) not in tuned.finders:
@@ -91,7 +91,7 @@ def open_search(opened: Run, training: Training, tuned: Tuned) -> Search:
             encoder = as_loaded(next(iter(opened.untuned.values())), opened.settings.pooling)
         texts = [document.text for document in splits.corpus]
         tuned.finders[by, published] = by(encoder, texts)
-    return Search(head, splits, opened.inputs.record("search"), tuned.finders[by, published])
+    return Search(head, splits, opened.record("search"), tuned.finders[by, published])
 
 
 # --- scores

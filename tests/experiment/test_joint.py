@@ -10,7 +10,7 @@ from baselines.isbert import load_tuned
 from data.tasks import read_task
 from evaluation.metrics import AVERAGE_PRECISION
 from experiment.cells import decisive
-from experiment.opening import find_inputs, open_run
+from experiment.opening import open_run
 from experiment.settings import Settings
 from heads.saved import load_head
 from report.costs import measure_run
@@ -88,8 +88,8 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
             tiny_checkpoint, toy_data, tmp_path / "r", task=tasks, tune="joint",
             schedule="sequential",
         )  # fmt: skip
-        opened = open_run(find_inputs(settings))
-        (stage,) = opened.inputs.stages
+        opened = open_run(settings)
+        (stage,) = opened.stages
         tuned = contrastive_stage(opened, stage, say_nothing)
         (training,) = stage.trainings
         return digest(decisive(opened, training, tuned))

@@ -8,7 +8,7 @@ import toy_runs
 
 import heads
 from data.examples import DataError
-from experiment.opening import find_inputs
+from experiment.opening import open_run
 from experiment.plan import plan
 from experiment.settings import Settings, check_headers, parse_options
 from minbert.config import CheckpointError
@@ -47,7 +47,7 @@ def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_dat
     ):
         assert said in text, said
     # What ships is named with how to have the original.
-    shipped = plan(find_inputs(parse_options(["--task", "sts"])))
+    shipped = plan(open_run(parse_options(["--task", "sts"])))
     for hint in ("--backbone bert-base-uncased", "--data cs224n"):
         assert hint in shipped and hint not in text
     assert not (tmp_path / "r").exists() and "not read" not in text
