@@ -4,7 +4,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
 from pathlib import Path
@@ -122,8 +122,8 @@ def read_pairs(
     if len({len(file.columns) for file in files}) > 1:
         counts = ", ".join(f"{file.path} has {len(file.columns) - 1}" for file in files)
         raise DataError(f"--pairs: {counts} text column(s); give files of one form, or {REMEDY}")
-    record, label_of = _understood(files, task)
-    parts = [_examples(file, record, label_of) for file in files]
+    record = _task_of(files, task)
+    parts = [_examples(file, record) for file in files]
     if folds > 1:
         splits = _in_folds(parts[0], record, seed, folds, paths[0])
         assert splits.task is not None
@@ -340,13 +340,15 @@ def _with_usable_ids(path: str, rows: list[Row]) -> list[Row]:
 # --- the task
 
 
-def _understood(files: Sequence[RowsOfFile], named: str) -> tuple[Task, Callable[[str], float]]:
-    """Return the task for the labels, and the function from a label's text to its number."""
+def _task_of(files: Sequence[RowsOfFile], named: str) -> Task:
+    """Return the task that the labels mean, with the names, scale and words of the first file.
+
+    The scale of a similarity is not final: it is that of the rows to train on (`_on_scale_of`).
+    """
     first = files[0]
     columns, counts = first.columns, Counter(map(label_value, first.spelled))
-    where = f"{first.path}: label {columns[-1]!r}"
+    where, shown = f"{first.path}: label {columns[-1]!r}", _few(counts)
     numeric = all(isinstance(value, float) for value in counts)
-    shown = _few(counts)
     if len(counts) < 2:
         raise DataError(
             f"{where} is {shown} in all rows, so nothing can be learned; give "
@@ -364,44 +366,37 @@ def _understood(files: Sequence[RowsOfFile], named: str) -> tuple[Task, Callable
         if not numeric:
             raise _no_scores(first, where, counts, shown)
         _check_scales(files)
-        lowest, largest = 0.0, 1.0  # until the training part is known
     elif kind == "paraphrase":
         words = _no_and_yes(where, counts, shown, numeric and bool(named))
-        lowest, largest = 0.0, 1.0
-    else:
-        if len(counts) > MOST_CLASSES:
-            raise DataError(
-                f"{where} has {len(counts)} values ({shown}), expected at most {MOST_CLASSES} "
-                f"classes; merge some, or {REMEDY}"
-            )
-        words = tuple(
-            map(_shown, sorted(counts, key=lambda value: (isinstance(value, str), value)))
+    elif len(counts) > MOST_CLASSES:
+        raise DataError(
+            f"{where} has {len(counts)} values ({shown}), expected at most {MOST_CLASSES} "
+            f"classes; merge some, or {REMEDY}"
         )
-        lowest, largest = 0.0, float(len(words) - 1)
-    if words:
-        first_spelling = {_shown(label_value(label)): label for label in reversed(first.spelled)}
-        numbers = {word: at for at, word in enumerate(words)}
-        if not numeric:
-            words = tuple(first_spelling[word] for word in words)
-        _check_words(files, numbers, words)
     else:
-        numbers = {}
+        ordered = sorted(counts, key=lambda value: (isinstance(value, str), value))
+        words = tuple(map(_shown, ordered))
+    if not numeric:  # as they are spelled first
+        spelled = {_shown(label_value(label)): label for label in reversed(first.spelled)}
+        words = tuple(spelled[word] for word in words)
+    largest = float(max(len(words) - 1, 1))
     record = replace(
         OWN[kind],
-        about=_about(kind, lowest, largest, words),
+        about=_about(kind, 0.0, largest, words),
         texts=columns[:-1],
         label=columns[-1],
         prediction_header=columns[-1],
-        lowest=lowest,
+        lowest=0.0,
         largest=largest,
         words=words,
     )
+    _check_words(files, record)
+    return record
 
-    def label_of(label: str) -> float:
-        value = label_value(label)
-        return float(numbers[_shown(value)]) if numbers else float(value)
 
-    return record, label_of
+def _numbers_of(record: Task) -> dict[str, float]:
+    """Return the number of each label that is a word, however it is spelled; {} for scores."""
+    return {_shown(label_value(word)): float(at) for at, word in enumerate(record.words)}
 
 
 def _kind_of(where: str, single: bool, counts: Counter[float | str]) -> str:
@@ -539,24 +534,28 @@ def _check_scales(files: Sequence[RowsOfFile]) -> None:
             )
 
 
-def _check_words(
-    files: Sequence[RowsOfFile], numbers: dict[str, int], words: tuple[str, ...]
-) -> None:
-    for file in files[1:]:
+def _check_words(files: Sequence[RowsOfFile], record: Task) -> None:
+    """Refuse dev or test labels that train does not have."""
+    numbers = _numbers_of(record)
+    for file in files[1:] if numbers else ():
         for row in file.rows:
             if row.label is not None and _shown(label_value(row.label)) not in numbers:
                 raise DataError(
                     f"{file.path}:{row.line}: label is {row.label[:40]!r}, those of "
-                    f"{files[0].path} are {', '.join(words)}; use the same labels"
+                    f"{files[0].path} are {', '.join(record.words)}; use the same labels"
                 )
 
 
-def _examples(file: RowsOfFile, record: Task, label_of: Callable[[str], float]) -> list[Any]:
+def _examples(file: RowsOfFile, record: Task) -> list[Any]:
+    """Return the rows of a file as examples, with labels as numbers."""
     examples: list[Example] = []
+    numbers = _numbers_of(record)
     for row in file.rows:
-        label = None if row.label is None else label_of(row.label)
+        value = None if row.label is None else label_value(row.label)
+        label = value if value is None or not numbers else numbers[_shown(value)]
         if record.is_pair:
-            examples.append(SentencePair(row.id, row.texts[0], row.texts[1], label))
+            a, b = row.texts
+            examples.append(SentencePair(row.id, a, b, None if label is None else float(label)))
         else:
             examples.append(Sentence(row.id, row.texts[0], None if label is None else int(label)))
     return examples
