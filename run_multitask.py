@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -266,7 +265,7 @@ def settled(
     training goes to its end.
     """
     from evaluation.metrics import score_on
-    from heads.choice import choose, rates_in_words, time_to_tune
+    from heads.choice import choose, rates_in_words, time_to_tune, with_rate
 
     settings, first = opened.settings, training.heads[0]
     if first.cell.tune not in ("frozen", "none"):
@@ -289,10 +288,7 @@ def settled(
     choice = chosen[0].choice
     if len(first.rates) > 1:
         say(rates_in_words(choice))
-    at_rate = [
-        replace(task, config=replace(task.config, backbone_learning_rate=choice.rate))
-        for task in head_tasks
-    ]
+    at_rate = [with_rate(task, choice.rate) for task in head_tasks]
     return at_rate, chosen, None if settings.select == "dev" else choice.epochs
 
 

@@ -123,7 +123,6 @@ def choose(
         cache: the folder where these scores are kept.
         resume: continue the trial that was interrupted.
     """
-    config = head_tasks[0].config
     # Tasks that are trained jointly have as many trials as the task with the fewest.
     trials = [
         [trial_of(*both, score_on) for both in zip(head_tasks, of_tasks, strict=True)]
@@ -131,44 +130,39 @@ def choose(
     ]
     # Epochs with too few steps are not candidates. Steps are counted for training on all of train.
     ends = [end for end, _ in checks(phases_of(head_tasks, joint))]
-    first = first_end(ends, config.least_steps)
+    first = first_end(ends, head_tasks[0].config.least_steps)
     if joint is not None and joint.schedule == "sequential":
         first = len(ends)
 
     def tried_at(rate: float, number: int) -> Path:
         """Return the folder of a trial's scores and predictions; run the trial if it is missing."""
-        at_rate = [
-            replace(trial, config=replace(trial.config, backbone_learning_rate=rate))
-            for trial in trials[number]
-        ]
 
         def make(work: Work) -> None:
-            ending = Ending(best_from=first)
-            if config.tune == "frozen" and len(trials) == 1:
-                epoch = steps_per_epoch(len(at_rate[0].splits.train), config.batch_size)
-                ending = replace(ending, patience=max(PATIENCE, PATIENT_EPOCHS * epoch))
-            _train_trial(encoder, at_rate, joint, ending, work, resume)
+            at_rate = [with_rate(trial, rate) for trial in trials[number]]
+            _train_trial(encoder, at_rate, joint, _ending(trials, first), work, resume)
 
         what = made_of | {"rate": rate, "trial": number}
         return kept("trial", what, make, cache, name=f"trial-{rate}-{number}", together=True)
 
-    rates = rates or (config.backbone_learning_rate,)
+    rates = rates or (head_tasks[0].config.backbone_learning_rate,)
     folders = [[tried_at(rate, number) for number in range(len(trials))] for rate in rates]
     results = [[read_object(folder / SCORES, KeptError) for folder in row] for row in folders]
-    # The mean over trials per rate and task; a joint training uses the mean over its tasks.
-    tasks = [head_task.task for head_task in head_tasks]
-    curves = [
-        {task: _means(_defined([r["scores"][task] for r in row])) for task in tasks}
-        for row in results
-    ]
-    means = [_means(list(by_task.values())) for by_task in curves]
-    epochs = [first_best(curve, first) for curve in means]
-    best = first_best([curve[epoch - 1] for curve, epoch in zip(means, epochs, strict=True)]) - 1
+    # For each task a curve per rate: the mean over trials.
+    curves = {
+        head_task.task: [
+            _means(_defined([result["scores"][head_task.task] for result in row]))
+            for row in results
+        ]
+        for head_task in head_tasks
+    }
+    best, epochs = picked(
+        [_means(of_tasks) for of_tasks in zip(*curves.values(), strict=True)], first
+    )
     chosen = []
-    for task, of_task in zip(tasks, zip(*trials, strict=True), strict=True):
+    for (task, by_rate), of_task in zip(curves.items(), zip(*trials, strict=True), strict=True):
         tried = [
-            Tried(rate, by_task[task][epoch - 1], epoch, by_task[task])
-            for rate, epoch, by_task in zip(rates, epochs, curves, strict=True)
+            Tried(rate, curve[epoch - 1], epoch, curve)
+            for rate, epoch, curve in zip(rates, epochs, by_rate, strict=True)
         ]
         held_out = [example for trial in of_task for example in trial.splits.dev]
         choice = Choice(
@@ -184,6 +178,32 @@ def choose(
         soft = [np.load(folder / SOFT.format(task)) for folder in folders[best]]
         chosen.append(Chosen(choice, held_out, np.concatenate(soft)))
     return chosen
+
+
+def picked(table: Sequence[Sequence[float | None]], first: int) -> tuple[int, list[int]]:
+    """Return the row of the best score, and for each row its best epoch, `first` or later.
+
+    Args:
+        table: held-out scores after every epoch, a row per rate; of a joint training the means
+            over its tasks.
+    """
+    epochs = [first_best(curve, first) for curve in table]
+    scores = [curve[epoch - 1] for curve, epoch in zip(table, epochs, strict=True)]
+    return first_best(scores) - 1, epochs
+
+
+def with_rate(head_task: HeadTask, rate: float) -> HeadTask:
+    """Return a task whose encoder is trained at a rate."""
+    return replace(head_task, config=replace(head_task.config, backbone_learning_rate=rate))
+
+
+def _ending(trials: Sequence[Sequence[HeadTask]], first: int) -> Ending:
+    """Return where a trial ends: a single one of a frozen encoder, where nothing better comes."""
+    task = trials[0][0]
+    if task.config.tune != "frozen" or len(trials) > 1:
+        return Ending(best_from=first)
+    epoch = steps_per_epoch(len(task.splits.train), task.config.batch_size)
+    return Ending(best_from=first, patience=max(PATIENCE, PATIENT_EPOCHS * epoch))
 
 
 def time_to_tune(
