@@ -63,7 +63,8 @@ PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode`
 class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
-    From here on the model computes in its fast forms (`minbert.fast`).
+    From here on the model computes in its fast forms: `accelerate` gives its modules subclasses of
+    `minbert.fast`. With `fast=False` they stay the classes of `minbert.model` that one reads.
 
     Attributes:
         model, tokenizer: the two halves of the checkpoint.
@@ -89,6 +90,7 @@ class SentenceEncoder:
         device: str = "auto",
         precision: str = "auto",
         normalize: bool = False,
+        fast: bool = True,
     ):
         # Every id must have a row of the embedding matrix; a matrix may have rows to spare.
         if tokenizer.vocab_size > model.config.vocab_size:
@@ -99,12 +101,14 @@ class SentenceEncoder:
         self.device = choose_device(device)
         self.int8: Int8 | None = None
         if precision == "int8":
+            if not fast:
+                raise UserError("precision int8: only the fast forms have it; leave out fast=False")
             largest_byte = check_int8(self.device)
             self.int8 = Int8(largest_byte)
             logger.warning("precision int8: %s", int8_in_words(largest_byte))
         # Only products without gradient are computed in int8.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
-        self.model = accelerate(model).to(self.device).eval()
+        self.model = (accelerate(model) if fast else model).to(self.device).eval()
         self.tokenizer = tokenizer
         # A model with one token type distinguishes a pair's texts only by the separator.
         tokenizer.second_type = min(tokenizer.second_type, model.config.type_vocab_size - 1)
@@ -124,6 +128,7 @@ class SentenceEncoder:
         device: str = "auto",
         precision: str = "auto",
         tuning: bool = False,
+        fast: bool = True,
     ) -> "SentenceEncoder":
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
@@ -135,6 +140,7 @@ class SentenceEncoder:
             precision: `auto`, `float32`, `bfloat16`, or `int8` to encode on a CPU.
             tuning: the encoder will be tuned next. Tuning adds the pooler that `pooling` may need;
                 until then the encoder uses the raw [CLS] state if `pooling` is given.
+            fast: whether the model computes in its fast forms.
 
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
@@ -164,6 +170,7 @@ class SentenceEncoder:
                 device,
                 precision,
                 normalize=stated.normalize,
+                fast=fast,
             )
         except CheckpointError as error:  # the message does not name the folder
             raise CheckpointError(f"{folder}: {error}") from None

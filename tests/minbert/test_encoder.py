@@ -73,6 +73,30 @@ def test_bfloat16_is_close_to_float32_however_the_texts_come(pooling, tiny_check
         assert ((exact * embeddings).sum(axis=1) / norms).min() >= 0.999
 
 
+@pytest.mark.parametrize("pooling", ["cls", "avg_first_last"])
+def test_the_plain_classes_encode_the_same(pooling, tiny_checkpoint):
+    fast, plain = (
+        SentenceEncoder.from_pretrained(
+            tiny_checkpoint, pooling, device="cpu", precision="float32", fast=fast
+        )
+        for fast in (True, False)
+    )
+    modules = {type(module).__module__ for module in plain.model.modules()}
+    assert not any(name.startswith("minbert.fast") for name in modules)
+    texts = [*toy_sentences(300), "", "the cat " * 600]  # enough for weights that are kept
+    np.testing.assert_allclose(plain.encode(texts), fast.encode(texts), atol=1e-5)
+    batch = plain.tokenize(texts[:9]).pack(range(9))
+    for encoder in (plain, fast):
+        encoder.embed(batch).square().sum().backward()
+    for (name, ours), theirs in zip(
+        plain.model.named_parameters(), fast.model.parameters(), strict=True
+    ):
+        if theirs.grad is not None:
+            torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-3, rtol=1e-4, msg=name)
+    with pytest.raises(UserError, match="int8: only the fast forms have it"):
+        SentenceEncoder.from_pretrained(tiny_checkpoint, precision="int8", fast=False)
+
+
 def test_order_and_duplicates_change_nothing(tiny_encoder):
     texts = [*toy_sentences(30), "the cat", "the cat", ""]
     whole = tiny_encoder.encode(texts)
