@@ -101,8 +101,8 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     import torch
 
     from baselines.isbert import load_tuned
-    from evaluation.suites.geometry import pair_geometry
-    from evaluation.suites.sts import selection_score
+    from evaluation.cosine import selection_score
+    from evaluation.geometry import pair_geometry
     from experiment.opening import Tuned, as_loaded
     from simcse.stage import read_notes, tuned_backbone
 

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from baselines.words import words
+from baselines.jaccard import words
 
 BLOCK = 2**22  # scores at a time, 32 MB
 

@@ -17,8 +17,8 @@ from benchmarks.engine import Side, Work, expect
 from benchmarks.inputs import Bench, bert_base, minilm
 from benchmarks.peers import Engine
 from data.examples import SentencePair
-from evaluation.suites.sts import Encode, sts_metrics
-from evaluation.suites.sts import pair_cosines as cosines
+from evaluation.cosine import Encode, sts_metrics
+from evaluation.cosine import pair_cosines as cosines
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops
 from minbert.hub import MINI, find_checkpoint

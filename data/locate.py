@@ -1,4 +1,4 @@
-"""Find files: in a folder at any depth, included in the project, downloaded earlier or now.
+"""Find files: in a folder at any depth, included in the project, or downloaded earlier.
 
 SentEval's tree and flat folders both work: published files are found by name, also compressed (.xz,
 .gz, .bz2).
@@ -7,7 +7,6 @@ SentEval's tree and flat folders both work: published files are found by name, a
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.download import fetch
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, SOURCES, file_of
 from data.table import open_table, plain_name, stored
@@ -32,14 +31,23 @@ class MissingSet(DataError):
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; `bundled` is included, `cs224n` downloaded if missing."""
+    """Return a folder of CS224N files: `bundled` is included, `cs224n` what was downloaded.
+
+    Raises:
+        DataError: the course's files have not been downloaded; the message has the command.
+    """
     if Path(name).is_dir() or name not in ("bundled", "cs224n"):
         return Path(name)
     if name == "bundled":
         return BUNDLED
-    for remote in SOURCES[name]:
-        fetch(remote, DEFAULT_FOLDER / name)
-    return DEFAULT_FOLDER / name
+    folder = DEFAULT_FOLDER / name
+    missing = [file.name for file in SOURCES[name] if not (folder / file.name).is_file()]
+    if missing:
+        raise DataError(
+            f"--data {name}: no {missing[0]} in {folder}; fetch the course's files: "
+            f"python -m data.download {name}"
+        )
+    return folder
 
 
 def training_file(

@@ -3,22 +3,14 @@
 It reports the examples of each evaluation set that occur in files used for training or selection.
 """
 
-import logging
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from data.examples import DataError, Example
 from runtime.commands import begin, exit_code
-from runtime.files import read_object
 from runtime.options import option, parse
-
-if TYPE_CHECKING:
-    from data.overlap import Seen
-
-logger = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Report which sentences and pairs of the evaluation sets are in training files. Case and
@@ -43,43 +35,6 @@ class LeakOptions:
         "folders with the evaluation sets, as for python -m evaluation, and CS224N's files",
         metavar="DIR",
     )
-
-
-def note_stages(folder: Path, seen: "Seen", visited: frozenset[Path] = frozenset()) -> None:
-    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from.
-
-    `visited` are the folders that led here: notes may name their own folder.
-
-    Raises:
-        CheckpointError: its notes are damaged.
-    """
-    from data.overlap import DIGESTS
-    from data.selection import selection_pairs
-    from data.trained_on import note_file
-    from minbert.config import CheckpointError
-
-    notes = folder / "training.json"
-    noted = read_object(notes, CheckpointError) if notes.is_file() else {}
-    paths: dict[str, Path] = {}
-    for name in ("trained_on", "selected_by", "backbone"):
-        path = noted.get(name, "")
-        if not isinstance(path, str) or "\0" in path:
-            raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
-        # The digests are in the folder of the weights.
-        place = folder / path if path.endswith(DIGESTS) else Path(path)
-        if name in noted and place.exists():
-            paths[name] = place
-        elif name in noted and (name != "backbone" or "trained_on" in noted):
-            logger.warning(
-                "%s: names %s, which no longer exists; its training data is unknown", notes, path
-            )
-    if "trained_on" in paths:
-        note_file(paths["trained_on"], seen)
-    if "selected_by" in paths:
-        seen.add_examples(selection_pairs(paths["selected_by"]))
-    visited |= {folder.resolve()}
-    if "trained_on" in noted and "backbone" in paths and paths["backbone"].resolve() not in visited:
-        note_stages(paths["backbone"], seen, visited)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,12 +27,11 @@ from data.selection import parts_of, selection_pairs
 from data.sources import file_of
 from data.tasks import TASKS, Splits
 from data.trained_on import note_file
-from evaluation.leaks import note_stages
+from evaluation.cosine import selection_score
 from evaluation.metrics import labels_of, task_metrics
 from evaluation.options import EvaluationOptions
 from evaluation.suites.measured import Entailment, Model
 from evaluation.suites.results import COLUMNS
-from evaluation.suites.sts import selection_score
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.inputs import FrozenInputs, HeadInputs, frozen_embeddings
@@ -45,7 +44,7 @@ from minbert.model import BertModel
 from runtime.files import check_outputs
 from runtime.streams import Say
 from runtime.training import set_seed
-from simcse.stage import Backbone, read_texts, tuned_backbone
+from simcse.stage import Backbone, note_stages, read_texts, tuned_backbone
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from data.examples import SentencePair
 from data.locate import data_folder
 from data.tasks import TASKS, read_task
 from data.triplets import iter_triplets
+from evaluation.cosine import sts_metrics
 from evaluation.metrics import pearson
-from evaluation.suites.sts import sts_metrics
 from heads.config import HeadConfig
 from heads.features import BiFeatures
 from heads.heads import Head, build_head

@@ -25,7 +25,6 @@ from data.pairs import OwnData, read_pairs
 from data.search import positives
 from data.selection import MOST, selection_pairs
 from data.tasks import TASKS, Splits, Task, read_task
-from evaluation.leaks import note_stages
 from evaluation.search import Finder
 from experiment.grid import Stage, grid
 from experiment.mining import as_csv, triplets_to_learn
@@ -46,7 +45,7 @@ from runtime.processes import is_main, main_decides, main_first
 from runtime.store import Work, kept
 from simcse.config import SimCSEConfig
 from simcse.objectives import TEACHER, Objective, check_settings, teacher_objective
-from simcse.stage import Backbone, TrainingTexts, check_first, read_texts
+from simcse.stage import Backbone, TrainingTexts, check_first, note_stages, read_texts
 from simcse.teacher import Teacher
 
 SENTENCES = "wiki1m"  # the source of the objectives that read plain sentences
@@ -205,12 +204,11 @@ def open_run(given: Settings) -> Run:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
-    with main_first():  # missing files are downloaded once
-        folder = data_folder(given.data)
+    folder = data_folder(given.data)
     splits, own = read_rows(given, folder)
     settings = replace(given, task=(own.task.name,)) if own else given
     device = choose_device(settings.device)
-    with main_first():
+    with main_first():  # missing ones are downloaded once
         checkpoints = {
             model: CheckpointFolder.find(name) for model, name in settings.models.items()
         }

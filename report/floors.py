@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from baselines.words import FUNCTION_WORDS, jaccard
+from baselines.jaccard import FUNCTION_WORDS, jaccard
 from data.examples import Example
 from data.overlap import disjoint
 from data.selection import of_all_rows

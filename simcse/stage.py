@@ -1,5 +1,6 @@
 """The contrastive stage as one call: it tunes a backbone into a content-addressed folder."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -11,8 +12,10 @@ from typing import Any
 import torch
 
 from data.examples import SentencePair
-from data.overlap import Seen
+from data.overlap import DIGESTS, Seen
+from data.selection import selection_pairs
 from data.table import content_digest
+from data.trained_on import note_file
 from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -27,6 +30,8 @@ from simcse.objectives import Objective, check_settings
 from simcse.positives import iter_pairs, substitute
 from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
+
+logger = logging.getLogger(__name__)
 
 FIRST = 2  # examples that show whether a batch of these settings can be learnt from
 ROWS = 10_000  # of a file that are read before a run begins; most mistakes show in these
@@ -237,3 +242,35 @@ def read_notes(folder: Path) -> dict[str, Any]:
         if name not in notes:
             raise CheckpointError(f"{path}: {name} is missing; delete the folder to tune again")
     return {"threads": None} | notes  # earlier versions did not note them
+
+
+def note_stages(folder: Path, seen: Seen, visited: frozenset[Path] = frozenset()) -> None:
+    """Note the texts of a tuned folder, and of the checkpoint that it was tuned from.
+
+    `visited` are the folders that led here: notes may name their own folder.
+
+    Raises:
+        CheckpointError: its notes are damaged.
+    """
+    notes = folder / "training.json"
+    noted = read_object(notes, CheckpointError) if notes.is_file() else {}
+    paths: dict[str, Path] = {}
+    for name in ("trained_on", "selected_by", "backbone"):
+        path = noted.get(name, "")
+        if not isinstance(path, str) or "\0" in path:
+            raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
+        # The digests are in the folder of the weights.
+        place = folder / path if path.endswith(DIGESTS) else Path(path)
+        if name in noted and place.exists():
+            paths[name] = place
+        elif name in noted and (name != "backbone" or "trained_on" in noted):
+            logger.warning(
+                "%s: names %s, which no longer exists; its training data is unknown", notes, path
+            )
+    if "trained_on" in paths:
+        note_file(paths["trained_on"], seen)
+    if "selected_by" in paths:
+        seen.add_examples(selection_pairs(paths["selected_by"]))
+    visited |= {folder.resolve()}
+    if "trained_on" in noted and "backbone" in paths and paths["backbone"].resolve() not in visited:
+        note_stages(paths["backbone"], seen, visited)

@@ -11,7 +11,7 @@ from conftest import real_data, toy_sentences
 
 from baselines import bm25
 from baselines.bm25 import BM25
-from baselines.words import words
+from baselines.jaccard import words
 from data.examples import Query
 from data.tasks import RANKING
 from evaluation.ranking import measures

@@ -15,10 +15,10 @@ from sklearn.metrics.pairwise import paired_cosine_distances
 from baselines import table
 from baselines.embedder import cosines, similarities
 from baselines.isotropy import FlowConfig, flowed
+from baselines.jaccard import jaccard
 from baselines.table import baselines, reduced_size
 from baselines.words import (
     StaticVectors,
-    jaccard,
     majority,
     static_file,
     tfidf,

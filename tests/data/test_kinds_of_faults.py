@@ -237,7 +237,7 @@ def test_a_bomb_of_digests_is_refused(tmp_path, monkeypatch):
 
 
 def test_notes_that_name_their_own_folder_are_read_once(tmp_path):
-    from evaluation.leaks import note_stages
+    from simcse.stage import note_stages
 
     texts = written(tmp_path / "texts.txt", "A kite.\nRain.\n")
     one, two = tmp_path / "one", tmp_path / "two"

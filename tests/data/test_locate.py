@@ -1,4 +1,4 @@
-"""Where named files are: a folder that is there, one fetched now, a downloaded file."""
+"""Where named files are: a folder that is there, included or downloaded files."""
 
 import pytest
 from reading import error_of
@@ -24,11 +24,16 @@ def test_a_folder_of_that_name_wins(tmp_path, monkeypatch):
     assert str(locate.data_folder("elsewhere")) == "elsewhere"  # the reader says it is not there
 
 
-def test_the_courses_files_are_fetched_into_a_folder_of_their_name(downloads, monkeypatch):
-    asked = []
-    monkeypatch.setattr(locate, "fetch", lambda remote, folder: asked.append((remote, folder)))
+def test_the_courses_files_are_those_downloaded_and_a_missing_one_is_named(downloads):
+    first, *others = [remote.name for remote in SOURCES["cs224n"]]
+    (downloads / "cs224n").mkdir(parents=True)
+    for name in others:
+        (downloads / "cs224n" / name).touch()
+    said = error_of(locate.data_folder, "cs224n")
+    assert f"no {first} in {downloads}" in said
+    assert said.endswith("python -m data.download cs224n")
+    (downloads / "cs224n" / first).touch()
     assert locate.data_folder("cs224n") == downloads / "cs224n"
-    assert asked == [(remote, downloads / "cs224n") for remote in SOURCES["cs224n"]]
 
 
 def test_a_training_file_is_the_named_one_then_the_data_folders_then_the_downloaded_one(

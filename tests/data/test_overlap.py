@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reading import error_of, write
 
-from baselines.words import words as words_of
+from baselines.jaccard import words as words_of
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen, normalise, noted, overlap, read_as, text_hash, write_digests
 from data.pairs import read_pairs

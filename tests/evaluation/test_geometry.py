@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from sklearn.metrics.pairwise import cosine_similarity
 
 from data.examples import SentencePair
-from evaluation.suites import geometry as measures
-from evaluation.suites.geometry import (
+from evaluation.geometry import (
     alignment,
     effective_rank,
     geometry,
@@ -17,6 +16,7 @@ from evaluation.suites.geometry import (
     singular_values,
     uniformity,
 )
+from evaluation.suites import geometry as measures
 
 RANDOM = np.random.default_rng(2)
 FIRST, SECOND = RANDOM.normal(size=(70, 16)), RANDOM.normal(size=(70, 16)) + 0.3

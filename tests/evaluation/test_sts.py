@@ -7,15 +7,10 @@ from scipy.stats import pearsonr, spearmanr
 from baselines.embedder import Embedder
 from data.examples import SentencePair
 from data.overlap import Seen
+from evaluation.cosine import cosine_scores, pair_cosines, selection_score, sts_metrics
 from evaluation.suites import sts
 from evaluation.suites.measured import LoadedSet, Model
-from evaluation.suites.sts import (
-    cosine_scores,
-    pair_cosines,
-    selection_score,
-    set_metrics,
-    sts_metrics,
-)
+from evaluation.suites.sts import set_metrics
 
 RANDOM = np.random.default_rng(4)
 GOLD = RANDOM.integers(0, 6, 100) / 1.0

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import paired_cosine_distances
 from toy_runs import GRID, cells_of, numbers, results
 
 from data.tasks import read_task
-from evaluation.suites.sts import sts_metrics
+from evaluation.cosine import sts_metrics
 from heads.saved import SavedHead, load_head
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder

@@ -7,7 +7,7 @@ from conftest import toy_sentences
 from baselines.isbert import InfoEncoder, load_tuned
 from data.published import NLI_LABELS
 from data.tasks import read_task
-from evaluation.suites.sts import sts_metrics
+from evaluation.cosine import sts_metrics
 from heads.saved import load_head
 
 OTHERS = ("dual", "ct", "isbert", "sbert")

@@ -19,9 +19,9 @@ from data.examples import SentencePair
 from data.locate import MissingSet, find_task
 from data.suites import read_sts_set
 from data.tasks import COURSE, read_task
+from evaluation.cosine import sts_metrics
+from evaluation.geometry import pair_geometry
 from evaluation.metrics import is_labelled
-from evaluation.suites.geometry import pair_geometry
-from evaluation.suites.sts import sts_metrics
 from minbert.config import POOLINGS
 from minbert.encoder import SentenceEncoder
 from runtime.commands import begin, exit_code

@@ -17,8 +17,8 @@ from data.selection import parts_of
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, linear, overlap_classes
 from data.tasks import COURSE, Splits, read_task
+from evaluation.cosine import pair_cosines
 from evaluation.metrics import is_labelled, score_on
-from evaluation.suites.sts import pair_cosines
 from heads.choice import choose
 from heads.config import head_config
 from heads.features import FEATURES

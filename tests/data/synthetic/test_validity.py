@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from data.synthetic.probes import agreement, baselines, systems, validity
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.vocabulary import lexicon
-from evaluation.suites.sts import sts_metrics
+from evaluation.cosine import sts_metrics
 from minbert.encoder import SentenceEncoder
 
 pytestmark = pytest.mark.synthetic

@@ -12,7 +12,7 @@ from conftest import real_checkpoint
 from torch import nn
 
 from data.tasks import read_task
-from evaluation.suites.sts import pair_cosines, sts_metrics
+from evaluation.cosine import pair_cosines, sts_metrics
 from minbert.encoder import SentenceEncoder
 from minbert.fast import int8
 from minbert.fast.int8 import (
