@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from sklearn.metrics.pairwise import cosine_similarity
 
 from data.examples import SentencePair
+from evaluation import geometry as measures
 from evaluation.geometry import (
     alignment,
     effective_rank,
@@ -16,7 +17,6 @@ from evaluation.geometry import (
     singular_values,
     uniformity,
 )
-from evaluation.suites import geometry as measures
 
 RANDOM = np.random.default_rng(2)
 FIRST, SECOND = RANDOM.normal(size=(70, 16)), RANDOM.normal(size=(70, 16)) + 0.3
