@@ -28,7 +28,7 @@ from heads.features import FEATURES
 from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
 from heads.published import published_classifier
 from heads.saved import save_head
-from heads.train import FittedHead, HeadTask, by_name, head_soft
+from heads.train import FittedHead, HeadTask, by_name, head_soft, reading_speed
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, Cell, Coordinates
@@ -286,6 +286,7 @@ def scored(
     """Return a cell per labelled split of a trained head; write what is behind its predictions."""
     cell, fitted, splits = result.cell, result.fitted, opened.splits[result.cell.task]
     seen = opened.seen_by(cell.stage, kept.known)
+    speed = reading_speed(result.encoder, fitted.head, result.head_task)
     cells = []
     for split, rows in kept.rows.items():
         examples: list[Example] = getattr(splits, split)
@@ -298,7 +299,7 @@ def scored(
             key=key,
             labels=kept.labels,
             seconds=kept.seconds,
-            sentences_per_second=fitted.sentences_per_second,
+            sentences_per_second=speed,
             steps=fitted.steps,
             choice=asdict(result.chosen.choice) if result.chosen else {},
             select=opened.settings.select,

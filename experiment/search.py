@@ -26,7 +26,7 @@ from experiment.opening import Run, Tuned, as_loaded
 from heads.features import FEATURES
 from heads.heads import build_head
 from heads.saved import save_head
-from heads.train import HeadTask
+from heads.train import HeadTask, reading_speed
 from report.cell import Cell
 from report.run_folder import MODEL, RunFolder
 from runtime.processes import apart, is_main
@@ -123,7 +123,7 @@ def write_search(
         if cell.reader != "late":
             save_head(head, folder.head_path(cell.name), head_task, key=work.key, stage=cell.stage)
         cells: list[Cell] = []
-        start = 0
+        start, about = 0, of_training(fitted)
         for split, of_split in search.scored:
             part = slice(start, start + len(of_split))
             start += len(of_split)
@@ -146,7 +146,7 @@ def write_search(
                             "finds": finding_cell(opened, search.head),
                         },
                         **scores_of("search", values, nothing, clusters, shared),
-                        **of_training(fitted),
+                        **about,
                     )
                 )
         if fitted is not None:
@@ -190,7 +190,7 @@ def of_training(fitted: FittedCell | None) -> dict[str, Any]:
     head, chosen = fitted.fitted, fitted.chosen
     return {
         "seconds": head.seconds,
-        "sentences_per_second": head.sentences_per_second,
+        "sentences_per_second": reading_speed(fitted.encoder, head.head, fitted.head_task),
         "steps": head.steps,
         "labels": len(fitted.head_task.splits.train),
         "choice": asdict(chosen.choice) if chosen else {},

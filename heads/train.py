@@ -109,7 +109,6 @@ class FittedHead:
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
     steps: int  # of the whole training, also if joint
     seconds: float  # encoding (unless cached), training, prediction; joint: of all tasks
-    sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
     # split -> (N,), predictions of a sequential training directly after this task.
     before: dict[str, np.ndarray]
 
@@ -163,8 +162,8 @@ def fit_heads(
     applied: Any = None
     if is_main():
         logits = {task: trainer.logits_of_unseen(task) for task in trainer.heads}
-        applied = logits, trainer.seconds, {t: trainer.reading_speed(t) for t in trainer.heads}
-    logits, seconds, speeds = main_decides(applied)
+        applied = logits, trainer.seconds
+    logits, seconds = main_decides(applied)
     return [
         FittedHead(
             head,
@@ -175,7 +174,6 @@ def fit_heads(
             trainer.history[task],
             trainer.kept_step,
             seconds,
-            speeds[task],
             {split: row.numpy() for split, row in trainer.before.get(task, {}).items()},
         )
         for task, head in trainer.heads.items()
@@ -329,15 +327,6 @@ class HeadTrainer:
             if split != "train"
         }
 
-    def reading_speed(self, task: str) -> float:
-        """Return sentences per second from raw text to prediction; a pair counts as two."""
-        head_task = self.head_tasks[task]
-        examples = (head_task.splits.dev or head_task.splits.train)[:SPEED_ROWS]
-        started = time.perf_counter()
-        self.logits(task, LiveInputs(self.encoder, examples, head_task.features))
-        seconds = time.perf_counter() - started
-        return sum(len(example.texts) for example in examples) / seconds
-
     def _train_to(self, end: int, tick: Callable[[], Any]) -> float:
         """Train up to a step; return the mean loss per example, or per batch in joint training."""
         self.trained.train()
@@ -435,6 +424,18 @@ def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:
     rows = np.concatenate([rows for rows, _ in parts])
     # Batches are sorted by length; this restores the order of the inputs.
     return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
+
+
+def reading_speed(encoder: SentenceEncoder, head: Head, head_task: HeadTask) -> float:
+    """Return sentences per second from raw text to prediction; a pair counts as two.
+
+    That is tokenizer, encoder and head, without anything that was computed before.
+    """
+    examples = (head_task.splits.dev or head_task.splits.train)[:SPEED_ROWS]
+    started = time.perf_counter()
+    head_logits(head, LiveInputs(encoder, examples, head_task.features))
+    seconds = time.perf_counter() - started
+    return sum(len(example.texts) for example in examples) / seconds
 
 
 def predicted(head: Head, logits: np.ndarray) -> np.ndarray:

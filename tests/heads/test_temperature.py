@@ -57,9 +57,7 @@ def test_no_prediction_changes_and_the_saved_layer_is_calibrated(task):
     held_out = [SentencePair(str(n), "a", "b", float(label)) for n, label in enumerate(labels)]
     chosen = Chosen(Choice(0.0, 1, None, [], 1, len(labels), 0.0), held_out, soft)
     of_test = {"test": before}
-    fitted = FittedHead(
-        head, of_test, {"test": predicted(head, before)}, {}, {}, [], 1, 0.0, 0.0, {}
-    )
+    fitted = FittedHead(head, of_test, {"test": predicted(head, before)}, {}, {}, [], 1, 0.0, {})
     after, choice = calibrated(fitted, chosen)
     temperature = temperature_of(soft, labels)
     assert np.allclose(after.logits["test"], before / temperature, atol=1e-6)
