@@ -1,3 +1,3 @@
 """The version of the project, printed by `--version` of every program."""
 
-VERSION = "1.1.0"
+VERSION = "2.0.0"

@@ -122,8 +122,9 @@ def test_every_number_of_a_table_follows_its_result_file(monkeypatch):
                     assert fill.filled(changed).split() == mark[0].split(), (path.name, title)
 
 
-def test_results_are_of_a_version_that_was_released():
-    versions = set(re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE))
+def test_no_record_is_older_than_the_last_version():
+    """The golden numbers show that this version gives the same as the one before."""
+    released = re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     for path in RESULTS.iterdir():
         if path.suffix == ".csv":
             stamps = [line["version"] for line in read.table(path.name)]
@@ -131,7 +132,7 @@ def test_results_are_of_a_version_that_was_released():
             stamps = [json.loads(path.read_text())["version"]]
         else:
             continue
-        assert set(stamps) <= versions, path.name
+        assert stamps and set(stamps) <= {*released[:2]}, path.name
 
 
 def test_the_speed_page_states_no_disturbed_speed():
