@@ -1,7 +1,6 @@
 """The plan of a run in words, and everything needed to repeat it."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from baselines.config import ALL_PRESETS
 from data.tasks import TASKS, files_in_doubt
 from experiment.cells import parts_to_try
 from experiment.opening import Run
-from experiment.settings import SMALL, Settings
+from experiment.settings import SMALL
 from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
@@ -24,7 +23,6 @@ from runtime.processes import world_size
 from runtime.store import FORMATS
 
 PAYS = 1000  # labels from which fine-tuning was better than a frozen encoder
-FEW = 20  # seeds that a run may repeat with
 # Texts whose word pieces are counted, and from when on a vocabulary does not fit them: English
 # texts have hardly any unknown pieces in an English vocabulary, and about 1.2 pieces a word.
 SAMPLED, MOST_UNKNOWN, MOST_PIECES = 1000, 0.05, 2.0
@@ -38,6 +36,7 @@ SELECTED = {
     "dev": "chosen by dev, as in the course (--select train: by a part of train)",
     "last": "all of them: none is chosen (--select last)",
 }
+BY_QUERIES = "chosen by a fifth of the train queries; then all of them train"
 
 
 def plan(run: Run) -> str:
@@ -71,14 +70,8 @@ def plan(run: Run) -> str:
     lines.append(
         f"to train  {len(planned)} head(s): {', '.join(dict.fromkeys(planned))}; SimCSE: "
         f"{' '.join(settings.pretrain)}; encoder: {' '.join(settings.tunings)}; "
-        f"{_seeds(settings)}, {settings.features} features, preset {settings.preset}"
+        f"{settings.seeds} seed(s), {settings.features} features, preset {settings.preset}"
     )
-    crosses = any(name.endswith(READERS["cross"]) for name in planned)
-    if crosses and settings.features != "cls" and set(settings.tune) != {"none"}:
-        lines.append(
-            f"note      a cross-encoder with {settings.features} features cannot be exported as a "
-            "CrossEncoder; one with --features cls can"
-        )
     if compared:
         names = ", ".join(dict.fromkeys(compared))
         lines.append(
@@ -164,13 +157,6 @@ def _language(run: Run, model: str) -> list[str]:
     return [f"warning   {fault}; its vocabulary is probably that of another language"]
 
 
-def _seeds(settings: Settings) -> str:
-    """Return the number of seeds; a small --seed may have been meant as --seeds."""
-    if settings.seeds == 1 and 1 < settings.seed <= FEW:
-        return f"seed {settings.seed} (one seed; --seeds {settings.seed} is {settings.seed} seeds)"
-    return f"{settings.seeds} seed(s)"
-
-
 def _published_heads(run: Run) -> list[str]:
     """Return how training uses the published head of each backbone that has one."""
     stated = {model: stated_labels(place) for model, place in run.checkpoints.items()}
@@ -195,68 +181,40 @@ def _published_head(run: Run, labels: int) -> str:
 
 
 def choice_in_words(run: Run) -> list[str]:
-    """Return how epochs and rates are chosen, and which given rates are too high.
+    """Return how epochs and rates are chosen, where nothing can be, and which rates are too high.
 
     Raises:
         UserError: the user names several rates, and there are too few held-out rows.
         CheckpointError: the backbone's config.json is missing or damaged.
     """
-    settings = run.settings
-    if "search" in run.splits:
-        return _choice_of_search(run)
-    sizes: dict[str, None] = {}  # each line once, in order
-    given: dict[str, float] = {}  # encoder rate by how it is tuned
-    rates: tuple[float, ...] = ()
-    named = bool(settings.rates)
+    settings, select = run.settings, SELECTED[run.settings.select]
     stage = next(stage for stage in run.stages if not stage.baseline)
-    for training in stage.trainings:
-        for head in training.heads:
-            cell, splits = head.cell, run.splits[head.cell.task]
-            where = f"          {cell.task}{cell.few}"
-            rows = len(splits.train) if cell.train_rows == "all" else int(cell.train_rows)
-            everything = f"all {rows:,}"
-            if splits.folds:  # they differ little
-                where, splits = f"{where}, in each fold", splits.folds[0]
-                everything = f"all {len(splits.train):,} rows of the other folds"
-            if parts := parts_to_try(head, splits, named):
-                chosen_by = sum(len(held_out) for _, held_out in parts)
-                how = "" if cell.tune == "frozen" else " (fine-tuned)"
-                trials = "a trial training" if len(parts) == 1 else f"{len(parts)} trial trainings"
-                on = f"on {len(parts[0][0]):,} rows{how}, scored on held-out rows"
-                line = f"{where}: {trials} {on} ({chosen_by:,} in all); the final head trains on "
-                sizes[f"{line}{everything}"] = None
-                rates = head.rates or rates
-            elif head.tries:
-                few = "too few rows share no text with the others to choose by; all epochs are run"
-                sizes[f"{where}: {few}"] = None
-            if not training.frozen and not (parts and head.rates):
-                given[cell.tune] = head.config.backbone_learning_rate
-    too_high = _all_too_high(run, given)
-    return [f"epochs    {SELECTED[settings.select]}", *_rates_to_try(rates), *sizes, *too_high]
-
-
-def _rates_to_try(rates: Sequence[float]) -> list[str]:
-    """Return how many trainings the choice of a rate takes, [] without one."""
-    words = " ".join(map(shown_value, rates))
-    line = f"rates     {words}: {len(rates)} trainings before that of a tuned cell"
-    return [line] if rates else []
-
-
-def _choice_of_search(run: Run) -> list[str]:
-    """Return how the epochs and rates of a search's cross-encoders are chosen, [] without them."""
-    heads = [head for stage in run.stages for one in stage.trainings for head in one.heads]
-    trained = [head for head in heads if head.cell.reader == "cross" and head.cell.tune != "none"]
-    if not trained:
+    heads = [head for training in stage.trainings for head in training.heads]
+    if "search" in run.splits:  # whose other readers are not trained
+        heads = [head for head in heads if head.cell.reader == "cross" and head.cell.tune != "none"]
+        select = BY_QUERIES if settings.select == "train" else select
+    lines: dict[str, None] = {}  # each once, in order
+    rates: tuple[float, ...] = ()  # to choose from
+    given: dict[str, float] = {}  # the encoder's rate where there is no choice, by how it is tuned
+    for head in heads:
+        cell, splits = head.cell, run.splits[head.cell.task]
+        parts: Any = "search" in run.splits
+        if not parts:  # folds differ little
+            parts = parts_to_try(head, [*splits.folds, splits][0], bool(settings.rates))
+        if head.tries and not parts:
+            few = "too few rows share no text with the others to choose by; all epochs are run"
+            lines[f"          {cell.task}{cell.few}: {few}"] = None
+        if parts and head.rates:
+            rates = head.rates
+        elif cell.tune not in ("frozen", "none"):
+            given[cell.tune] = head.config.backbone_learning_rate
+    if not heads:
         return []
-    how = "chosen by a fifth of the train queries; then all of them train"
-    rates = next((head.rates for head in trained if head.rates), ())
-    given = {
-        head.cell.tune: head.config.backbone_learning_rate
-        for head in trained
-        if head.cell.tune == "full" and not head.rates
-    }
-    epochs = f"epochs    {how if trained[0].tries else SELECTED['last']}"
-    return [epochs, *_rates_to_try(rates), *_all_too_high(run, given)]
+    words = " ".join(map(shown_value, rates))
+    trials = [f"rates     {words}: {len(rates)} trainings before that of a tuned cell"][
+        : len(rates)
+    ]
+    return [f"epochs    {select}", *trials, *lines, *_all_too_high(run, given)]
 
 
 def _all_too_high(run: Run, given: dict[str, float]) -> list[str]:
