@@ -24,6 +24,10 @@ from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from minbert.tokenizer import BertTokenizer
 
+# No test pulls the plug, and waiting for the disk takes a tenth of every run. What is written to
+# it, and in which order, is in runtime/test_files.py.
+os.fsync = lambda handle: None
+
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 NOUNS = "cat dog boat baker river lamp garden teacher storm violin train apple".split()

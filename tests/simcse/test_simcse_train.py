@@ -56,7 +56,7 @@ def test_mlm_adds_its_weighted_loss(tiny_encoder):
     total, _ = with_mlm.add_gradients(rows)
     contrastive, _ = trainer(tiny_encoder, SimCSEConfig(batch_size=16)).add_gradients(rows)
     assert total.item() > contrastive.item() + 1.0
-    assert with_mlm.trained["reader"].head.bias.grad is not None
+    assert with_mlm.trained["encoder"].head.bias.grad is not None
 
 
 def test_max_steps_ends_the_schedule_too(tiny_encoder):
