@@ -3,7 +3,7 @@
     python run_multitask.py --pretrain sup --task sts
     python run_multitask.py --pretrain none unsup sup --task all --seeds 3
 
-One command is a grid of cells: contrastive stage x task x encoder x tuning x seed; a cell is the
+One command is a grid of cells: contrastive stage x task x reader x tuning x seed; a cell is the
 score of one head on one split. `_run` below has all steps: open everything once; for each seed and
 stage tune the encoder with SimCSE, freeze it, train a head per task on its embeddings, score and
 write; at the end print the verdict.
@@ -155,12 +155,13 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     names = [f"cell      {head.cell.name}" for head in training.heads]
     trained = []
 
-    def make(work: Work) -> None:
+    made_of = decisive(opened, training, tuned)
+
+    def make(work: Work) -> None:  # called unless there is such a training
         say("\n".join(f"{name}{of}" for name in names))
-        train_heads(opened, training, tuned, work, say)
+        train_heads(opened, training, tuned, made_of, work, say)
         trained.append(training)
 
-    made_of = decisive(opened, training, tuned)
     root = opened.folder.path / TRAININGS
     path = kept("training", made_of, make, root, name=training.name, together=True)
     if not trained:
@@ -168,11 +169,13 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     return opened.folder.add_training(path, training.name)
 
 
-def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work, say: Say) -> None:
+def train_heads(
+    opened: Run, training: Training, tuned: Tuned, made_of: dict[str, Any], work: Work, say: Say
+) -> None:
     """Train the heads of one training, and write them, their predictions and their scores."""
-    from experiment.cells import decisive, write_training
+    from experiment.cells import write_training
 
-    made_of, splits = decisive(opened, training, tuned), opened.splits
+    splits = opened.splits
     if "search" in splits:
         search_corpus(opened, training, tuned, made_of, work, say)
         return

@@ -171,7 +171,7 @@ class MutualInformation(Siamese):
         return nn.ModuleDict({"model": self.encoder.model, "features": self.features})
 
     @property
-    def reader(self) -> InfoEncoder:
+    def tuned_encoder(self) -> InfoEncoder:
         return self.info
 
 

@@ -88,9 +88,9 @@ class LiveInputs:
         order = np.argsort(self.sequences.lengths[wanted], kind="stable")
         inverse = torch.from_numpy(np.argsort(order)).to(self.encoder.device)
         packed = self.sequences.pack(wanted[order])
-        embedded = self.features.embed(self.encoder, packed)[inverse]
+        embeddings = self.features.embed(self.encoder, packed)[inverse]
         # Rows of all first items, then of all second ones, become the features (B, F).
-        return self.features.combine(embedded.split(len(rows)))
+        return self.features.combine(embeddings.split(len(rows)))
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in batches of the size used for encoding."""
@@ -138,7 +138,7 @@ def inputs_of(
         fingerprint: of the encoder, if already known.
         beside_cls: also store the [CLS] states of frozen texts; see `cls_is_of_interest`.
     """
-    # An encoder that is trained reads its texts again in every epoch.
+    # An encoder that is trained reads its texts again in every epoch; a published one reads once.
     if tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()

@@ -76,6 +76,7 @@ class SentenceEncoder:
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
         int8: the weights that encode in int8, None in another precision.
+        fast: whether the model has its fast forms.
         classifier: the checkpoint's classification head on [CLS], or None.
         similarity_fn_name: what `similarity` computes, for sentence-transformers.
     """
@@ -108,6 +109,7 @@ class SentenceEncoder:
             logger.warning("precision int8: %s", int8_in_words(largest_byte))
         # Only products without gradient are computed in int8.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
+        self.fast = fast
         self.model = (accelerate(model) if fast else model).to(self.device).eval()
         self.tokenizer = tokenizer
         # A model with one token type distinguishes a pair's texts only by the separator.
@@ -241,7 +243,7 @@ class SentenceEncoder:
         # (total_tokens,) token ids -> (total_tokens, H) states -> (B, H) embeddings. Sums, norms
         # and results stay float32.
         with autocast(self.device, self.dtype):
-            if first_tokens_suffice(self.model, batch, self.pooling):
+            if self.fast and first_tokens_suffice(self.model, batch, self.pooling):
                 return first_token_embeddings(self.model, batch, self.pooling)
             output = self.model.packed(batch)
         return pool(output, batch, self.pooling)

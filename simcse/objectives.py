@@ -76,7 +76,7 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
         encoder.pool_by("cls_before_pooler")
         return fresh
     # Here it stays, under its name in checkpoints.
-    encoder.model.pooler = accelerate(fresh)
+    encoder.model.pooler = accelerate(fresh) if encoder.fast else fresh
     encoder.pool_by("cls")
     return nn.Identity()
 
@@ -84,8 +84,8 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
 class Siamese(nn.Module):
     """SimCSE's form of an objective: one encoder embeds all views, and a loss compares them.
 
-    Other forms are subclasses. Their submodules are trained with the encoder; only `reader` is
-    kept afterwards.
+    Other forms are subclasses. Their submodules are trained with the encoder; only `tuned_encoder`
+    is kept afterwards.
 
     Attributes:
         two_encoders: whether the first view is embedded by another encoder than the others.
@@ -147,11 +147,11 @@ class Siamese(nn.Module):
 
     @property
     def kept(self) -> nn.Module:
-        """Return the module whose best state is kept: everything that `reader` uses."""
+        """Return the module whose best state is kept: everything that `tuned_encoder` uses."""
         return self.encoder.model
 
     @property
-    def reader(self) -> SentenceEncoder:
+    def tuned_encoder(self) -> SentenceEncoder:
         return self.encoder  # embeds sentences after training
 
 

@@ -198,8 +198,8 @@ def tuned_backbone(
             data = replace(data, labels=embeddings)
         trainer: SimCSETrainer
         # Score the encoder that is saved: a form may put modules on top of it in training.
-        score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
-        points = None if geometry is None else lambda: geometry(trainer.form.reader)
+        score = None if dev_score is None else lambda: dev_score(trainer.form.tuned_encoder)
+        points = None if geometry is None else lambda: geometry(trainer.form.tuned_encoder)
         trainer = SimCSETrainer(
             encoder, data, config, score, work.state, backbone.folder, objective.form, points
         )
@@ -220,7 +220,7 @@ def tuned_backbone(
             "history": history,
         }
         if is_main():
-            trainer.form.reader.save(work.folder, notes)
+            trainer.form.tuned_encoder.save(work.folder, notes)
 
     made_of = decisive(backbone, objective, config, texts.digests)
     return kept("backbone", made_of, make, root, name=objective.name, together=True)

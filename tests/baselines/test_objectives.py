@@ -176,7 +176,7 @@ def test_isberts_embeddings_carry_every_token_to_its_loss(tiny_encoder):
     expected, _ = slow_information([f.detach() for f in features], batch.lengths)
     assert form.measure([embeddings], None)[0].item() == pytest.approx(expected, rel=1e-5)
     means = torch.stack([f.mean(dim=0) for f in features])
-    torch.testing.assert_close(form.reader.embed(batch), means)
+    torch.testing.assert_close(form.tuned_encoder.embed(batch), means)
 
 
 # --- training
@@ -230,7 +230,7 @@ def test_each_view_is_embedded_by_its_own_encoder(tiny_encoder):
     run = trainer_of("dual", tiny_encoder)
     run.trained.eval()
     pairs = zip(run.form.first_model.parameters(), tiny_encoder.model.parameters(), strict=True)
-    assert all(torch.equal(a, b) for a, b in pairs) and run.form.reader is tiny_encoder
+    assert all(torch.equal(a, b) for a, b in pairs) and run.form.tuned_encoder is tiny_encoder
     with torch.no_grad():
         run.form.first_model.embeddings.LayerNorm.weight.mul_(3)
         batch = tiny_encoder.tokenize(TEXTS).pack(range(20))

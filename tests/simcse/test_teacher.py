@@ -131,7 +131,7 @@ def test_a_student_comes_near_its_teacher_and_resumes_to_the_same_weights(
     losses = [record["loss"] for record in history if "loss" in record]
     assert losses[-1] < 0.5 * losses[0]
     # The map is trained along, and dropped: the student is an encoder of its own width.
-    assert whole.form.reader.encode(["the cat"]).shape == (1, 32)
+    assert whole.form.tuned_encoder.encode(["the cat"]).shape == (1, 32)
     fresh = trainer(tiny_checkpoint, teacher, sentences)
     assert not torch.equal(whole.form.map.weight, fresh.form.map.weight)
     killed = trainer(tiny_checkpoint, teacher, sentences, tmp_path / "b.pt", kill_at=2)
