@@ -353,7 +353,7 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
     """Return the better reader with the same setting for all, unless that is the question."""
     best = place.question.best
     two = len(best) == 2
-    nobody = "no significant difference" if two else "no encoder is better than all others"
+    nobody = "no significant difference" if two else "no reader is better than all others"
     settings: dict[str, dict[str, str]] = {}
     for name, system in place.question.systems.items():
         settings.setdefault(names[name], {})[system.reader] = name
@@ -364,7 +364,7 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
             answer = f"the {READERS[winner]} is better" if winner else nobody
             answers.setdefault(answer, []).append(words)
     outcomes = [f"{answer} ({'; '.join(words)})" for answer, words in answers.items()]
-    return [f"With the same setting for every encoder: {'; '.join(outcomes)}."] if outcomes else []
+    return [f"With the same setting for every reader: {'; '.join(outcomes)}."] if outcomes else []
 
 
 def _only(place: Judged, names: Names) -> str:

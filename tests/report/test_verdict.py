@@ -184,7 +184,7 @@ def test_three_readers_are_compared_two_by_two():
             [BI, LATE, CROSS],
             [BI, LATE, CROSS, SUP_BI, SUP_CROSS, "sup-late-frozen"],
             [],
-            "With the same setting for every encoder: no encoder is better than all others "
+            "With the same setting for every reader: no reader is better than all others "
             "(supervised SimCSE).",
         ),
     ],
