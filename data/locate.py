@@ -41,11 +41,9 @@ def data_folder(name: str) -> Path:
     if name == "bundled":
         return BUNDLED
     folder = DEFAULT_FOLDER / name
-    missing = [file.name for file in SOURCES[name] if not (folder / file.name).is_file()]
-    if missing:
+    if not folder.is_dir():
         raise DataError(
-            f"--data {name}: no {missing[0]} in {folder}; fetch the course's files: "
-            f"python -m data.download {name}"
+            f"{folder}: missing; fetch the course's data: python -m data.download {name}"
         )
     return folder
 

@@ -39,7 +39,7 @@ Block = dict[str, Any]  # a part of a cell in results.json
 #     cls_cosines     (N,), that of the [CLS] states
 #     cosine_calls    (N,), 1 from the threshold of the cosine on
 #     accuracy_calls  (N,), 1 from the threshold on that is best for accuracy; f1_calls likewise
-# Only the first is always there.
+# `before` and what follows it are there where they apply; of similarities `soft` may be left out.
 Rows = Mapping[str, np.ndarray]
 
 
@@ -168,7 +168,8 @@ def at_thresholds(
     block: Block = {"cosine": thresholds["cosine"]} if "cosine" in thresholds else {}
     for metric in AT_BEST:
         calls = rows.get(f"{metric}_calls")
-        if calls is not None:
+        # Both, or neither: there may be a threshold for every fold and none for all rows.
+        if calls is not None and metric in thresholds:
             block["n"] = thresholds["n"]
             block[metric] = {
                 "threshold": thresholds[metric],

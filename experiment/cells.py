@@ -209,6 +209,8 @@ def predicted(opened: Run, result: FittedCell, tuned: Tuned, splits: Splits) -> 
     rows: dict[str, dict[str, np.ndarray]] = {}
     for split, predictions in fitted.predictions.items():
         rows[split] = of_split = {"predictions": predictions, "soft": fitted.soft[split]}
+        if not is_labelled(getattr(splits, split)):
+            continue  # nothing else is known of rows that are not scored
         of_split |= without_head(head_task, fitted.inputs[split], thresholds)
         of_split |= {
             f"{name}_calls": (of_split["soft"] >= thresholds[name]).astype(np.float64)

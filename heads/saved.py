@@ -239,8 +239,7 @@ def run_config(run: Path) -> dict[str, Any]:
     path = run / "config.json"
     try:
         content = dict(read_json(path))
-        dict(content["options"])
-        return content
+        return content | {"options": with_reader(content["options"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: not a run's config ({error!r})") from None
 

@@ -15,7 +15,7 @@ OVERVIEW = """\
 Compare finished runs, measure their costs and write their pages.
 
   compare  test whether run A is significantly better than run B
-  cost     measure the cost of each encoder for longer
+  cost     measure the cost of each reader for longer
   html     rewrite the page of a run, report.html
 
 examples:
@@ -85,7 +85,7 @@ def cost_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report cost",
         description="""\
-Measure the cost of the encoders of a finished run on this machine: one pair, many pairs, a
+Measure the cost of the readers of a finished run on this machine: one pair, many pairs, a
 search. Search times are computed from the measured speeds and marked with ~.
 The numbers are saved in RUN/costs.json; python -m report html RUN adds them to the page.""",
     )

@@ -27,7 +27,7 @@ def compare(
 ) -> None:
     """Compare two sides, print the table and a sentence per task, and optionally write a file.
 
-    For runs, cells of the same system are compared: the same pre-training, encoder, tuning and
+    For runs, cells of the same system are compared: the same pre-training, reader, tuning and
     features. If each run has one system for a task, these two are compared. Systems are named by
     their side.
 

@@ -253,10 +253,9 @@ class RunFolder:
         return folder / predictions_name(cell.name, cell.task, cell.split)
 
     def write_soft(self, cell: Cell, ids: Sequence[str], **arrays: np.ndarray) -> None:
-        """Write the soft scores of a labelled split, as an .npz file.
+        """Write what is behind the predictions of a labelled split, as an .npz file.
 
-        `soft`: (N,) or (N, C) probabilities of C classes, or (N,) scores. For a bi-encoder on
-        similarities also `cosines` (N,), without a head.
+        The arrays are those of `evaluation.scoring.Rows`.
         """
         if not self.read_only:
             small: dict[str, Any] = {name: a.astype(np.float32) for name, a in arrays.items()}

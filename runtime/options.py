@@ -23,7 +23,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import cache, partial
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn, TypeVar
@@ -106,11 +106,12 @@ def _check_flags(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
     Argparse would report missing arguments first.
     """
-    known = parser._option_string_actions
+    # The last name of each: an earlier one is read, but not proposed.
+    named = {action.dest: action.option_strings[-1:] for action in parser._actions}
     for word in takewhile(lambda word: word != "--", words):
         flag, _, _ = word.partition("=")
-        if flag.startswith("--") and flag not in known:
-            parser.error(f"unknown flag {flag}{did_you_mean(flag, known)}")
+        if flag.startswith("--") and flag not in parser._option_string_actions:
+            parser.error(f"unknown flag {flag}{did_you_mean(flag, chain(*named.values()))}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ ENVIRONMENT = jinja2.Environment(
 
 
 def add_costs_and_page(folder: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure the encoders' costs, and write the page; errors here do not affect the results.
+    """Measure the readers' costs, and write the page; errors here do not affect the results.
 
     Args:
         folder: of a finished run.

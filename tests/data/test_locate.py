@@ -4,7 +4,6 @@ import pytest
 from reading import error_of
 
 from data import locate
-from data.sources import SOURCES
 from data.tasks import TASKS
 
 
@@ -24,15 +23,12 @@ def test_a_folder_of_that_name_wins(tmp_path, monkeypatch):
     assert str(locate.data_folder("elsewhere")) == "elsewhere"  # the reader says it is not there
 
 
-def test_the_courses_files_are_those_downloaded_and_a_missing_one_is_named(downloads):
-    first, *others = [remote.name for remote in SOURCES["cs224n"]]
-    (downloads / "cs224n").mkdir(parents=True)
-    for name in others:
-        (downloads / "cs224n" / name).touch()
+def test_the_courses_files_are_those_that_were_downloaded(downloads):
     said = error_of(locate.data_folder, "cs224n")
-    assert f"no {first} in {downloads}" in said
-    assert said.endswith("python -m data.download cs224n")
-    (downloads / "cs224n" / first).touch()
+    assert said == (
+        f"{downloads / 'cs224n'}: missing; fetch the course's data: python -m data.download cs224n"
+    )
+    (downloads / "cs224n").mkdir(parents=True)
     assert locate.data_folder("cs224n") == downloads / "cs224n"
 
 

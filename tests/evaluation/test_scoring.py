@@ -110,6 +110,10 @@ def test_a_cell_has_what_is_known_of_its_rows():
     assert (full["threshold"]["cosine"], full["threshold"]["n"]) == (0.8, 7)
     assert full["before"]["accuracy"] == 0
     assert full["both_orders"]["gap"] == pytest.approx(np.abs(soft - soft[::-1]).mean())
+    # In folds there may be a threshold for each of them and none of a head for all rows.
+    assert score_rows("para", pairs_of(labels), rows, Seen(), {"cosine": 0.8})["threshold"] == {
+        "cosine": 0.8
+    }
     scores, cosines = draw.random(40) * 5, draw.random(40)
     rows = {"predictions": scores, "soft": scores, "cosines": cosines, "cls_cosines": -cosines}
     gold = draw.random(40) * 5

@@ -10,7 +10,14 @@ from safetensors.torch import save_file
 
 from data.tasks import Splits
 from heads.config import HeadConfig
-from heads.saved import find_cell, finished_cells, load_head, read_head, save_head
+from heads.saved import (
+    find_cell,
+    finished_cells,
+    load_head,
+    read_head,
+    run_options,
+    save_head,
+)
 from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
 from runtime.errors import UserError
@@ -70,6 +77,11 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
         save_file({"x": torch.zeros(1)}, foreign, about | {name: value})
         with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(foreign)
+    about["encoder"] = about.pop("reader")  # as up to 1.1
+    save_file({"x": torch.zeros(1)}, foreign, about)
+    assert read_head(foreign)[1] == "bi"
+    (tmp_path / "config.json").write_text('{"options": {"encoder": ["bi"]}}')
+    assert run_options(tmp_path)["reader"] == ["bi"]
     del about["pretrain"]  # as in 0.14.0
     save_file({"x": torch.zeros(1)}, foreign, about)
     with pytest.raises(CheckpointError, match=r"not a head that a run saved .*pretrain"):

@@ -168,7 +168,7 @@ def test_three_readers_are_compared_two_by_two():
             ],
             "the bi-encoder (supervised SimCSE) beats the cross-encoder (no SimCSE) by "
             "0.100 Pearson (95% CI [0.090, 0.110], p = 0.001). With the same setting for every "
-            "encoder: no significant difference (no SimCSE); the bi-encoder is better (supervised "
+            "reader: no significant difference (no SimCSE); the bi-encoder is better (supervised "
             "SimCSE).",
         ),
         (
@@ -177,7 +177,7 @@ def test_three_readers_are_compared_two_by_two():
             [versus("ct-bi-joint", "ct-cross-joint", 0.1, (0.09, 0.11), 0.001)],
             "the bi-encoder beats the cross-encoder by 0.100 Pearson (95% CI [0.090, "
             "0.110], p = 0.001). Both use ct, jointly fine-tuned (joint). With the same setting "
-            "for every encoder: no significant difference (ct, frozen encoder; ct, fully "
+            "for every reader: no significant difference (ct, frozen encoder; ct, fully "
             "fine-tuned).",
         ),
         (
