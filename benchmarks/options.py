@@ -12,7 +12,6 @@ WORKS = {
     "simcse_step": "training",
     "grad_cache": "training",
     "cross": "encoding",
-    "search": "search",
 }
 EPILOG = """works:
   encode        2,000 sentences to embeddings, 400 per round, MiniLM and mini; half of them,
@@ -20,7 +19,6 @@ EPILOG = """works:
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
-  search        10 nearest of 100 queries among a million vectors
 
 All sides are first checked to compute the same thing.
   seconds   median of the rounds (slow peers: fewer rounds)
@@ -30,7 +28,7 @@ All sides are first checked to compute the same thing.
   others    cores that other programs used in the worst round ("?" if unknown); disturbed rounds
             are repeated a few times, and marked if that does not help
   quality   compared with float32
-OpenVINO, ONNX Runtime, CTranslate2, zentorch and faiss are optional."""
+OpenVINO, ONNX Runtime, CTranslate2 and zentorch are optional."""
 
 
 @dataclass(frozen=True)
