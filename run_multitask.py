@@ -25,9 +25,9 @@ from runtime.streams import Say
 if TYPE_CHECKING:
     from data.selection import Parts
     from data.tasks import Splits
-    from experiment.cells import FittedCell
     from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
+    from experiment.rows import FittedCell
     from heads.choice import Chosen
     from heads.train import HeadTask
     from minbert.encoder import SentenceEncoder
@@ -153,9 +153,8 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     every = [one for stage in opened.stages for one in stage.trainings]
     of = f" ({every.index(training) + 1} of {len(every)})" if len(every) > 1 else ""
     names = [f"cell      {head.cell.name}" for head in training.heads]
-    trained = []
-
     made_of = decisive(opened, training, tuned)
+    trained = []
 
     def make(work: Work) -> None:  # called unless there is such a training
         say("\n".join(f"{name}{of}" for name in names))
@@ -217,7 +216,8 @@ def fitted_cells(
 
     `parts` are those of `parts_to_try`, if they are known already.
     """
-    from experiment.cells import FittedCell, head_task_of, parts_to_try
+    from experiment.cells import head_task_of, parts_to_try
+    from experiment.rows import FittedCell
     from heads.temperature import calibrated
     from heads.train import fit_heads
 

@@ -19,10 +19,10 @@ from data.tasks import Splits, Task
 from evaluation.ranking import MOST, measures, own_last, reranked
 from evaluation.scoring import scores_of
 from evaluation.search import Finder, by_cosine, by_maxsim, read_again
-from experiment.cells import FittedCell
 from experiment.grid import PlannedHead, Training
 from experiment.mining import pairs_to_learn, parts_by_query, task_of_pairs
 from experiment.opening import Run, Tuned, as_loaded
+from experiment.rows import FittedCell
 from heads.features import FEATURES
 from heads.heads import build_head
 from heads.saved import save_head
