@@ -71,8 +71,8 @@ def test_imports_point_one_way():
 
 @pytest.mark.parametrize("room", ["minbert/encode", "data/synthetic/probes"])
 def test_a_package_does_not_import_its_room_that_stands_higher(room):
-    name = room.replace("/", ".")
-    users = [path for path in FILES if any(n.startswith(name) for n in imports_of(path))]
+    name = room.replace("/", ".") + "."
+    users = [path for path in FILES if any(f"{n}.".startswith(name) for n in imports_of(path))]
     assert users and all(path.is_relative_to(ROOT / room) for path in users)
 
 
