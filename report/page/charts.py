@@ -125,7 +125,8 @@ def _paint_point(
 def _write_above(axes: Any, y: float, words: str) -> None:
     """Write the heading of a row of points above it, from the left edge, on top of the drawing."""
     across, paper = axes.get_yaxis_transform(), {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
-    axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=10, bbox=paper)
+    size = min(10, 640 / len(words))  # a longer line would be cut at the right edge
+    axes.text(0, y - 0.24, words, transform=across, va="bottom", fontsize=size, bbox=paper)
 
 
 def _as_rows(axes: Any, rows: int) -> None:
