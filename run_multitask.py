@@ -242,13 +242,11 @@ def fitted_cells(
     )
 
     results = []
-    for head, head_task, fitted, choice in zip(
-        heads, head_tasks, fitted_heads, chosen, strict=True
-    ):
+    for head, head_task, fitted, own in zip(heads, head_tasks, fitted_heads, chosen, strict=True):
         # Probabilities are calibrated on the same held-out rows; no prediction changes.
-        if choice and head_task.record.label_kind in ("binary", "classes"):
-            fitted, choice = calibrated(fitted, choice)
-        results.append(FittedCell(head.cell, head_task, fitted, encoder, choice))
+        if own and head_task.record.label_kind in ("binary", "classes"):
+            fitted, own = calibrated(fitted, own)
+        results.append(FittedCell(head.cell, head_task, fitted, encoder, own))
     return results
 
 
@@ -263,9 +261,9 @@ def settled(
 ) -> tuple[list[HeadTask], Sequence[Chosen | None], int | None]:
     """Return the tasks at the chosen rate, the choices, and the epoch to stop at.
 
-    Epochs, and the rate of a tuned encoder, are chosen on parts of train, if it has any. Heads that
-    are trained together share one choice. No epoch: dev decides (`--select dev`), or a joint
-    training goes to its end.
+    Epochs, and the rate of a fine-tuned encoder, are chosen on parts of train. Heads that are
+    trained together share one choice. Without such parts, all epochs are trained. The epoch is
+    None if dev decides (`--select dev`), and for a joint training without a choice: to its end.
     """
     from evaluation.metrics import score_on
     from heads.choice import choose, rates_in_words, time_to_tune, with_rate

@@ -395,7 +395,10 @@ def _task_of(files: Sequence[RowsOfFile], named: str) -> Task:
 
 
 def _numbers_of(record: Task) -> dict[str, float]:
-    """Return the number of each label that is a word, however it is spelled; {} for scores."""
+    """Return the number of each label of classes, such as {"no": 0.0, "yes": 1.0}; {} for scores.
+
+    Keys are labels as `_shown` writes them, however they are spelled.
+    """
     return {_shown(label_value(word)): float(at) for at, word in enumerate(record.words)}
 
 

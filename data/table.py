@@ -450,6 +450,7 @@ def _table(
     flag: str = "",
     quotes: bool = True,
 ) -> Table:
+    """Open a table of which the first lines were read: `open_table` says how."""
     number, first = sampled.filled[0]
     where = f"{path}:{number}"
     if first.lstrip().startswith("{"):
@@ -565,7 +566,11 @@ def _first_line(
 def _numbered(
     where: str, header: Sequence[str], columns: Sequence[Column], named: Sequence[str], flag: str
 ) -> dict[str, int]:
-    """Return the positions of columns that the user gave as numbers from 1."""
+    """Return the positions of columns that the user gave as numbers from 1.
+
+    Raises:
+        DataError: a name, which is then not in the first line, or too large a number.
+    """
     for name in named:
         if not name.isdecimal():
             known = [plain(field) for field in header]

@@ -256,7 +256,8 @@ class Task:
         read: the reader, (path, labelled=True) -> list of examples; with None, labels are
             optional.
         lowest: the smallest label.
-        words: a file's words for the labels 0, 1, ..., in order; () if they are numbers.
+        words: a file's words for the labels 0, 1, ..., in order; () for scores, and for the
+            course's tasks.
         elsewhere: prefixes of the names of data and prediction files in other courses.
     """
 

@@ -54,7 +54,7 @@ def score_rows(
     """Return the fields of a cell that its rows determine: those of `score_split` and more.
 
     Args:
-        thresholds: of the calls in `rows`, and `n`, the number of held-out pairs that chose them.
+        thresholds: of the head that is kept, to be reported; `n` of the pairs that chose them.
         wider: the factor of all intervals.
     """
     kind, labels, clusters = TASKS[task].label_kind, labels_of(examples), clusters_of(examples)

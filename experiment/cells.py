@@ -171,10 +171,12 @@ def write_training(
             name, task = result.cell.name, result.cell.task
             splits = opened.splits[task]
             kept = predicted(opened, result, tuned, splits)
-            if folds:
-                of_folds = zip(folds, splits.folds, strict=True)
-                parts = [predicted(opened, fold, tuned, of_fold) for fold, of_fold in of_folds]
-                kept = in_folds(kept, parts, splits)
+            if folds:  # of the only task of a run
+                of_folds = [
+                    predicted(opened, fold, tuned, of_fold)
+                    for fold, of_fold in zip(folds, splits.folds, strict=True)
+                ]
+                kept = in_folds(kept, of_folds, splits)
             folder.add_curve(name, result.fitted.history)
             for split, rows in kept.rows.items():
                 ids = [example.id for example in getattr(splits, split)]

@@ -1,7 +1,7 @@
 """Find, check and read everything that the settings name, once.
 
-`open_run` checks every file, folder and table row that a run will need, and returns the record that
-goes through the whole run. All other modules get it and open nothing again.
+`open_run` checks every file and table row that a run will need, and returns the record that goes
+through the whole run. All other modules get it and open nothing again.
 """
 
 import copy
@@ -203,6 +203,7 @@ def open_run(given: Settings) -> Run:
 
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
+        UserError, TrainingError: settings that the data or the checkpoints do not allow.
     """
     folder = data_folder(given.data)
     splits, own = read_rows(given, folder)
@@ -215,19 +216,21 @@ def open_run(given: Settings) -> Run:
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     files = training_files(settings, folder, splits, own)
     run = Run(
-        settings,
-        grid(settings, TASKS | {own.task.name: own.task} if own else TASKS),
-        device,
-        choose_precision(settings.precision, device),
-        folder,
-        checkpoints,
-        {model: BertTokenizer.from_pretrained(place) for model, place in checkpoints.items()},
-        teacher_folder,
-        splits,
-        {name: path for name, path in files.items() if path},
-        [name for name, path in files.items() if not path],
-        selection_of(folder, splits, own) if files else [],
-        own.about if own else "",
+        settings=settings,
+        stages=grid(settings, TASKS | {own.task.name: own.task} if own else TASKS),
+        device=device,
+        dtype=choose_precision(settings.precision, device),
+        data_folder=folder,
+        checkpoints=checkpoints,
+        tokenizers={
+            model: BertTokenizer.from_pretrained(place) for model, place in checkpoints.items()
+        },
+        teacher_folder=teacher_folder,
+        splits=splits,
+        files={name: path for name, path in files.items() if path},
+        on_train=[name for name, path in files.items() if not path],
+        selection=selection_of(folder, splits, own) if files else [],
+        about=own.about if own else "",
     )
     check_train_rows(run)
     check_published(run)

@@ -1,7 +1,7 @@
 """What a trained head, and its encoder without it, say of each row.
 
-Everything else about a training is a function of these rows: its scores (`evaluation.scoring`), and
-in a table in folds the rows themselves, each of which is that of its fold.
+The scores of a training are functions of these rows, their labels, and the texts seen in training
+(`evaluation.scoring`). In a table in folds each row is that of its fold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,12 @@ class FittedCell:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What is kept of a trained head; every score of its cells is a function of it."""
+    """What is kept of a trained head for the scores of its cells."""
 
     rows: dict[str, dict[str, np.ndarray]]  # split -> arrays, see evaluation.scoring.Rows
-    thresholds: dict[str, float]  # of the calls among them, and `n`, the rows that chose them
+    # Of the head that a user gets: for accuracy and F1, and `n`, the held-out rows that chose them;
+    # for the cosine, chosen on train. In folds, calls are by the thresholds of each fold.
+    thresholds: dict[str, float]
     known: list[Example]  # labelled examples that the head or its thresholds learnt from
     labels: int  # number of training examples
     seconds: float

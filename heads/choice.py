@@ -44,11 +44,11 @@ SOFT = "{}-soft.npy"  # by task
 
 @dataclass(frozen=True)
 class Tried:
-    """The trials at one rate: their mean score after every epoch, and the best of these."""
+    """The trials of a task at one rate: their mean score after every epoch, and the best one."""
 
     rate: float  # 0 for a frozen encoder
     score: float | None
-    epochs: int  # the number with the best score
+    epochs: int  # with the best score; in a joint training, with the best mean over its tasks
     curve: list[float | None]
 
 
@@ -168,6 +168,7 @@ def choose(
         choice = Choice(
             tried[best].rate,
             # In joint training a trial's fewer rows can mean fewer checks than there will be.
+            # Rounded up:
             -(-tried[best].epochs * len(ends) // len(tried[best].curve)),
             tried[best].score,
             tried,
@@ -245,18 +246,18 @@ def rates_in_words(choice: Choice) -> str:
 
 def _train_trial(
     encoder: SentenceEncoder,
-    trials: Sequence[HeadTask],
+    tasks: Sequence[HeadTask],
     joint: JointConfig | None,
     ending: Ending,
     work: Work,
     resume: bool,
 ) -> None:
-    """Train a trial; write its scores after every epoch and its predictions at the best epoch.
+    """Train the tasks of one trial; write their scores by epoch, and predictions at the best epoch.
 
     Scores of epochs after an early end are None, as undefined ones are.
     """
     started = time.perf_counter()
-    config = trials[0].config
+    config = tasks[0].config
     live = config.tune != "frozen"
     candidate = encoder.clone() if live else encoder
     inputs: list[dict[str, HeadInputs]] = [
@@ -265,10 +266,10 @@ def _train_trial(
             split: LiveInputs(candidate, rows, trial.features)
             for split, rows in by_name(trial.splits).items()
         }
-        for trial in trials
+        for trial in tasks
     ]
     state_path = work.state if live else None
-    trainer = HeadTrainer(candidate, trials, inputs, ending, joint=joint, state_path=state_path)
+    trainer = HeadTrainer(candidate, tasks, inputs, ending, joint=joint, state_path=state_path)
     trainer.started = started
     rate = f"trial, rate {shown_value(config.backbone_learning_rate)}" if live else "trial"
     trainer.run(resume, rate)

@@ -71,8 +71,8 @@ class HeadTask:
 
     task: str  # its name
     reader: str  # a key of `FEATURES`; a single text is always read by `bi`
-    # In joint training only epochs and features are taken from here; rates and batch size are
-    # those of the first task.
+    # In joint training epochs, features, and the head's seed and dropout are taken from here; rates
+    # and batch size are those of the first task.
     config: HeadConfig
     splits: Splits
     dev_score: Score
@@ -96,6 +96,11 @@ class Ending:
     best_from: int | None = None  # the best state from this epoch on; None: the last state
     patience: float = math.inf  # steps without a better state, after which it ends
 
+    @property
+    def keeps_best(self) -> bool:
+        """Return whether dev decides which state is kept."""
+        return self.best_from is not None
+
 
 @dataclass(frozen=True)
 class FittedHead:
@@ -107,7 +112,7 @@ class FittedHead:
     soft: dict[str, np.ndarray]  # split -> (N,) or (N, C), see heads.heads.Head.soft
     inputs: dict[str, HeadInputs]  # split -> inputs of the logits
     history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
-    steps: int  # of the whole training, also if joint
+    steps: int  # up to the kept state, also if joint
     seconds: float  # encoding (unless cached), training, prediction; joint: of all tasks
     # split -> (N,), predictions of a sequential training directly after this task.
     before: dict[str, np.ndarray]
@@ -204,8 +209,8 @@ def phases_of(head_tasks: Sequence[HeadTask], joint: JointConfig | None) -> list
 class HeadTrainer:
     """Trains the head of one task, or several heads jointly, with or without a live encoder.
 
-    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict. The
-        best state is that of the best dev score, the mean over tasks.
+    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict;
+        `ending`: the best state is that of the best dev score, the mean over tasks.
     """
 
     def __init__(
@@ -304,7 +309,7 @@ class HeadTrainer:
                 if end > self.step and waited < ending.patience:
                     loss = self._train_to(end, bar.update)
                     self._check(loss, learnt)
-                    best = {"dev": f"{self.best_score:.4f}"} if ending.best_from else {}
+                    best = {"dev": f"{self.best_score:.4f}"} if ending.keeps_best else {}
                     bar.set_postfix(loss=f"{loss:.3f}", **best)
             bar.total = self.step  # fewer than planned if nothing better came
         if self.best_state:
@@ -381,7 +386,7 @@ class HeadTrainer:
         # Earlier tasks are scored too, so the curves show forgetting. If dev decides nothing, an
         # encoder that is tuned for one task is scored only at the end.
         last = self.step == self.checks[-1][0]
-        wanted = self.ending.best_from or self.joint or not self.live or last
+        wanted = self.ending.keeps_best or self.joint or not self.live or last
         scores = []
         logits: dict[str, np.ndarray] = {}
         for task, head_task in self.head_tasks.items():
@@ -405,7 +410,7 @@ class HeadTrainer:
         if self.kept_step == self.step:
             self.dev_logits = logits
         # Trials do not need these predictions.
-        if self.joint and self.ending.best_from is None and learnt is not None and is_main():
+        if self.joint and not self.ending.keeps_best and learnt is not None and is_main():
             self.before[learnt] = {
                 split: torch.from_numpy(predicted(self.heads[learnt], rows))
                 for split, rows in self.logits_of_unseen(learnt).items()

@@ -64,7 +64,7 @@ class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
     From here on the model computes in its fast forms: `accelerate` gives its modules subclasses of
-    `minbert.fast`. With `fast=False` they stay the classes of `minbert.model` that one reads.
+    `minbert.fast`. With `fast=False` they stay the classes that one reads in `minbert.model`.
 
     Attributes:
         model, tokenizer: the two halves of the checkpoint.

@@ -1,7 +1,7 @@
 """Results that take long to compute are kept on disk, in folders named by a hash of their inputs.
 
 All go through `kept`: tuned encoders, finished trainings, frozen embeddings, trials that choose
-epochs and rates, rows of tables and parts of an index. A result is a folder
+epochs and rates, rows of tables and vectors of texts. A result is a folder
 
     ROOT/NAME-DIGEST/
         made_of.json   the inputs by name; DIGEST is their hash
@@ -95,7 +95,7 @@ def kept(
     if together:
         with scratch_folder(folder) if is_main() else nullcontext() as temporary:
             make(Work(main_decides(temporary), state, key))
-            barrier()  # no process reads the state any more
+            barrier()  # no process is making any more
             if temporary is not None:  # in the first process
                 _finish(temporary, folder, made_of)
         barrier()  # the others read the folder next

@@ -173,7 +173,8 @@ class SimCSETrainer:
     def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
         """Add the gradients of the loss on a batch; return the loss and the in-batch accuracy.
 
-        They do not depend on how the batch is cut into chunks or shared by processes.
+        Apart from the draws of dropout and masks, they do not depend on how the batch is cut into
+        chunks or shared by processes.
         """
         local = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
@@ -198,11 +199,11 @@ class SimCSETrainer:
 
         # In one piece, or piece by piece with the same gradients (gradient caching).
         loss, accuracy = backward(embed, chunks, objective, not self.config.chunk_tokens)
-        self._average_head()
         # The auxiliary objective adds its gradients to those of the contrastive one.
         model = self.trained["encoder"]
         if isinstance(model, BertForMaskedLM):
             loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
+        self._average_head()
         sum_gradients(self.trained.parameters())
         return loss, accuracy
 

@@ -1,6 +1,6 @@
 """Puts the fast forms into a model.
 
-A fast form is a subclass of the plain one without state of its own. Giving a module that class
+A fast form is a subclass of the plain one without parameters of its own. Giving a module that class
 changes how it computes and nothing else: parameters, names and references stay the same.
 """
 
