@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import real_checkpoint, real_data
 from scipy.stats import spearmanr
+from sklearn.metrics import accuracy_score
 from toy_suites import write_toy_suites
 
 from baselines.words import tfidf, word_overlap
@@ -19,9 +20,11 @@ from data.published import HANS_LABELS
 from data.suites import read_hans, read_sts_set
 from evaluation import models
 from evaluation.command import evaluate
+from evaluation.cosine import cosine_scores
+from evaluation.metrics import best_threshold
 from evaluation.models import seen_by
 from evaluation.options import EvaluationOptions
-from evaluation.suites import transfer
+from evaluation.suites import hans, transfer
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI
@@ -102,6 +105,14 @@ def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoin
             for line, p in zip(called, pairs, strict=True)
         ]
         assert np.mean(right) == pytest.approx(accuracy)
+    # The threshold of the cosine is the best one of the first nine tenths of the NLI pairs.
+    nli = hans.read([sets], "HANS").train
+    tenth = len(nli) // 10
+    encoder = SentenceEncoder.from_pretrained(tiny_checkpoint, device="cpu", precision="float32")
+    cosines, labels = cosine_scores(encoder.encode, nli), np.array([p.label for p in nli]) > 0
+    threshold = best_threshold(cosines[:-tenth], labels[:-tenth], "accuracy")
+    expected = accuracy_score(labels[-tenth:], cosines[-tenth:] >= threshold)
+    assert value(results, "hans", "NLI, held out", "tiny, cosine") == pytest.approx(expected)
     rows = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
     written = json.loads((tmp_path / "r.json").read_text())["results"]
     assert len(rows) == len(written) == len(results)

@@ -88,3 +88,15 @@ def test_averages_and_ranks_are_those_of_the_t_test_over_sets():
 def test_models_that_score_alike_on_every_set_share_a_rank():
     _, ranks, places = over_sets(np.array([[0.5, 0.7], [0.5, 0.7], [0.4, 0.6]]))
     assert ranks.tolist() == [1, 1, 3] and places.tolist() == [[1, 2], [1, 2], [3, 3]]
+
+
+def test_one_of_two_models_is_better_where_the_paired_t_test_says_so():
+    draw, found = np.random.default_rng(1), 0
+    for _ in range(100):
+        values = draw.normal([[0.2], [0.0]], 0.1, (2, 3))  # of three sets
+        wanted = stats.ttest_rel(*values).pvalue < 0.05
+        up = int(wanted and values[0].mean() > values[1].mean())
+        down = int(wanted) - up
+        assert over_sets(values)[2].tolist() == [[1 + down, 2 - up], [1 + up, 2 - down]]
+        found += wanted
+    assert 10 < found < 90
