@@ -61,16 +61,14 @@ def audit(options: LeakOptions) -> Iterator[str]:
     from data.trained_on import note_file
     from evaluation.table import markdown
 
-    files = [(path, Seen()) for path in options.trained_on]
-    for path, seen in files:
+    files = [Seen() for _ in options.trained_on]
+    for path, seen in zip(options.trained_on, files, strict=True):
         note_file(path, seen)
     sets = scored_sets([data_folder(name) for name in options.data])
     if not sets:
         raise DataError(f"no evaluation set in {', '.join(options.data)}")
     rows: dict[str, list[str]] = {name: [name, f"{len(sets[name]):,}"] for name in sets}
-    for path, seen in files:
-        if line := lineage(path):
-            yield line
+    for seen in files:
         for name, examples in sets.items():
             known = overlap(examples, seen)
             rows[name] += [f"{known.share_sentences:.1%}", f"{known.share_pairs:.1%}"]
@@ -102,31 +100,6 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
     for loaded in find_sets(("sts", "transfer", "pairs", "hans"), (), folders)[0]:
         sets.setdefault(loaded.name, loaded.scored)
     return sets
-
-
-def lineage(path: Path) -> str:
-    """Return how a file's rows spread over STS-Benchmark's official parts, "" for other files.
-
-    CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
-    """
-    from data.overlap import DIGESTS
-    from data.table import plain_fields
-    from data.tasks import OFFICIAL_DEV_ROWS, read_sts
-
-    if path.name.endswith(DIGESTS):
-        return ""
-    _, header = next(plain_fields(path, 1))
-    if header[:1] != [""] or "similarity" not in header:
-        return ""
-    rows = [pair.row for pair in read_sts(path) if pair.row is not None]
-    if rows == list(range(len(rows))):
-        return ""  # the numbers only count rows
-    dev = sum(row in OFFICIAL_DEV_ROWS for row in rows)
-    train = sum(row < OFFICIAL_DEV_ROWS.start for row in rows)
-    return (
-        f"{path.name} is a part of STS-Benchmark: {train:,} of its rows are official train, "
-        f"{dev:,} official dev, {len(rows) - train - dev:,} official test; STS12-16 are its sources"
-    )
 
 
 if __name__ == "__main__":
