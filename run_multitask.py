@@ -300,7 +300,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def load() -> None:
         check_headers(settings)  # before what takes seconds to load
-        import report.page.write  # noqa: F401
+        import report.page.write  # noqa: F401  (loads all that `work` needs; see `exit_code`)
 
     def work() -> None:
         from report.page.write import add_costs_and_page

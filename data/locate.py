@@ -31,7 +31,7 @@ class MissingSet(DataError):
 
 
 def data_folder(name: str) -> Path:
-    """Return a folder of CS224N files: `bundled` is included, `cs224n` what was downloaded.
+    """Return a folder of CS224N files: `bundled` is included, `cs224n` was downloaded before.
 
     Raises:
         DataError: the course's files have not been downloaded; the message has the command.

@@ -554,11 +554,12 @@ def _examples(file: RowsOfFile, record: Task) -> list[Any]:
     examples: list[Example] = []
     numbers = _numbers_of(record)
     for row in file.rows:
-        value = None if row.label is None else label_value(row.label)
-        label = value if value is None or not numbers else numbers[_shown(value)]
+        label = None
+        if row.label is not None:
+            value = label_value(row.label)
+            label = numbers[_shown(value)] if numbers else float(value)
         if record.is_pair:
-            a, b = row.texts
-            examples.append(SentencePair(row.id, a, b, None if label is None else float(label)))
+            examples.append(SentencePair(row.id, row.texts[0], row.texts[1], label))
         else:
             examples.append(Sentence(row.id, row.texts[0], None if label is None else int(label)))
     return examples

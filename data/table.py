@@ -450,7 +450,7 @@ def _table(
     flag: str = "",
     quotes: bool = True,
 ) -> Table:
-    """Open a table of which the first lines were read: `open_table` says how."""
+    """Open a table whose first lines were read, by the rule of `open_table`."""
     number, first = sampled.filled[0]
     where = f"{path}:{number}"
     if first.lstrip().startswith("{"):

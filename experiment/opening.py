@@ -55,7 +55,7 @@ TRAIN_TEXTS = "train-texts.txt"
 
 @dataclass(frozen=True)
 class Run:
-    """One run: the files and rows that `open_run` found, and what is loaded of them, once, on use.
+    """One run: what `open_run` found. Encoders and training texts are loaded on first use.
 
     `load` loads everything, so that errors show before anything is computed.
     """
@@ -283,7 +283,7 @@ def read_rows(settings: Settings, folder: Path) -> tuple[dict[str, Splits], OwnD
 
 
 def check_train_rows(run: Run) -> None:
-    """Raise UserError for a number of labels that a task has not."""
+    """Raise UserError for more labels than a task has."""
     for task, splits in run.splits.items():
         for rows in run.settings.train_rows:
             if rows != "all" and int(rows) > len(splits.train):

@@ -190,31 +190,31 @@ def choice_in_words(run: Run) -> list[str]:
     settings, select = run.settings, SELECTED[run.settings.select]
     stage = next(stage for stage in run.stages if not stage.baseline)
     heads = [head for training in stage.trainings for head in training.heads]
-    if "search" in run.splits:  # whose other readers are not trained
+    is_search = "search" in run.splits
+    if is_search:  # its other readers are not trained
         heads = [head for head in heads if head.cell.reader == "cross" and head.cell.tune != "none"]
+        if not heads:
+            return []
         select = BY_QUERIES if settings.select == "train" else select
     lines: dict[str, None] = {}  # each once, in order
     rates: tuple[float, ...] = ()  # to choose from
     given: dict[str, float] = {}  # the encoder's rate where there is no choice, by how it is tuned
     for head in heads:
         cell, splits = head.cell, run.splits[head.cell.task]
-        parts: Any = "search" in run.splits
-        if not parts:  # folds differ little
-            parts = parts_to_try(head, [*splits.folds, splits][0], bool(settings.rates))
-        if head.tries and not parts:
+        one = splits.folds[0] if splits.folds else splits  # folds differ little
+        has_parts = is_search or bool(parts_to_try(head, one, bool(settings.rates)))
+        if head.tries and not has_parts:
             few = "too few rows share no text with the others to choose by; all epochs are run"
             lines[f"          {cell.task}{cell.few}: {few}"] = None
-        if parts and head.rates:
+        if has_parts and head.rates:
             rates = head.rates
         elif cell.tune not in ("frozen", "none"):
             given[cell.tune] = head.config.backbone_learning_rate
-    if not heads:
-        return []
-    words = " ".join(map(shown_value, rates))
-    trials = [f"rates     {words}: {len(rates)} trainings before that of a tuned cell"][
-        : len(rates)
-    ]
-    return [f"epochs    {select}", *trials, *lines, *_all_too_high(run, given)]
+    chosen = [f"epochs    {select}"]
+    if rates:
+        words = " ".join(map(shown_value, rates))
+        chosen.append(f"rates     {words}: {len(rates)} trainings before that of a tuned cell")
+    return [*chosen, *lines, *_all_too_high(run, given)]
 
 
 def _all_too_high(run: Run, given: dict[str, float]) -> list[str]:
